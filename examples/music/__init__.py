@@ -1,0 +1,1 @@
+"""A music-streaming service on Orion; see README.md."""

@@ -1,0 +1,78 @@
+"""`python -m examples.music`: start everything, play music, show it, account for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from examples.checks import all_hold, show
+from examples.music.account import checks, measure
+from examples.music.dashboard import Dashboard
+from examples.music.feed import MusicFeed, Sent
+from examples.stage import Run, Settings, drained, played
+
+if TYPE_CHECKING:
+    from orion.app import Orion
+
+DATA = Path(".orion/demo")
+RATE = 200.0
+PIPELINE = Path(__file__).with_name("pipeline.sql")
+TRY = (
+    "sql -e 'SHOW QUERIES;'",
+    "sql -e 'SELECT * FROM heavy_listeners EMIT CHANGES LIMIT 5;'",
+    "consume dlq.CLEAN_PLAYS --from beginning",
+)
+
+
+def demonstrate(orion: Orion, settings: Settings, console: Console, data: Path) -> int:
+    """The demo on an Orion that runs: feed, pipeline, dashboard, account.
+
+    The exit code is 0 only when everything produced is accounted for.
+    """
+    lake = str((data / "lake" / "plays").resolve())
+    feed = MusicFeed(orion.kafka, settings.rate)
+    console.print("Loading users and tracks ...", style="dim")
+    feed.load()
+    console.print("Starting the pipeline ...", style="dim")
+    orion.execute(pipeline(lake))
+    _invite(orion, console, data)
+    run = Run(settings.seconds)
+    with run.ended_by_signals():
+        feed.start()
+        try:
+            Dashboard(orion, feed, console, str(data)).show(run)
+        finally:
+            sent = feed.stop()
+        return _settle(orion, feed, sent, console, lake)
+
+
+def pipeline(lake: str) -> str:
+    """The script, with the lake's folder in its place."""
+    quoted = lake.replace("'", "''")
+    return Template(PIPELINE.read_text(encoding="utf-8")).substitute(LAKE=quoted)
+
+
+def _settle(orion: Orion, feed: MusicFeed, sent: Sent, console: Console, lake: str) -> int:
+    console.print(
+        f"{sent.total:,} plays are in the log: {sent.on_time:,} on time, {sent.late:,} late, "
+        f"{sent.skipped:,} skipped within seconds, {sent.malformed:,} malformed.",
+        highlight=False,
+    )
+    drained(orion, console)
+    account = checks(sent, measure(orion, lake, feed.ledger))
+    show(console, "The account", account)
+    return 0 if all_hold(account) else 1
+
+
+def _invite(orion: Orion, console: Console, data: Path) -> None:
+    console.print(f"Orion answers at {orion.url}, Kafka at {orion.bootstrap}. In another shell, try:", highlight=False)
+    for command in TRY:
+        console.print(f"  orion --data {data} {command}", style="cyan", highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(played(demonstrate, DATA, RATE))

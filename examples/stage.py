@@ -1,0 +1,135 @@
+"""What every example does around its own part: settings from the environment, an Orion of its own, an orderly end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from orion.config import load
+from orion.errors import ConfigError, Conflict, OrionError
+from orion.hub.running import Running
+
+if TYPE_CHECKING:
+    from orion.app import Orion
+
+DRAIN_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long and how fast; without `seconds` an example runs until Ctrl-C."""
+
+    seconds: float | None
+    rate: float
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str], default_rate: float) -> Settings:
+        """DEMO_SECONDS and DEMO_RATE; an empty one counts as not given."""
+        return cls(_positive(environment, "DEMO_SECONDS"), _positive(environment, "DEMO_RATE") or default_rate)
+
+
+def _positive(environment: Mapping[str, str], name: str) -> float | None:
+    text = environment.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise ConfigError("INVALID_DEMO_SETTING", f"{name}={text} is not a number above 0.", hint=f"Try {name}=45.")
+    return number
+
+
+class Run:
+    """How far an example is, and whether it has to end: its time is up, or somebody says so."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._begin = time.monotonic()
+        self._asked = threading.Event()
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._begin
+
+    @property
+    def left(self) -> float | None:
+        return None if self._seconds is None else max(0.0, self._seconds - self.elapsed)
+
+    def over(self, wait: float) -> bool:
+        """Let up to `wait` seconds pass; whether the end has come."""
+        left = self.left
+        return self._asked.wait(wait if left is None else min(wait, left)) or self.left == 0.0
+
+    def end(self, number: int, frame: FrameType | None) -> None:
+        """A signal's handler: the first asks for an orderly end, the next one breaks off."""
+        if self._asked.is_set():
+            raise KeyboardInterrupt
+        self._asked.set()
+
+    @contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM end the run; Spark's own handler would cancel the queries that still must catch up."""
+        before = {number: signal.signal(number, self.end) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def fresh_orion(data: Path, console: Console) -> Iterator[Orion]:
+    """An Orion on an emptied folder, so that an account at the end counts this run and nothing else."""
+    # Imported late: the settings and the folder are checked before Spark's client is loaded.
+    from orion.app import Orion
+
+    if Running.read(data) is not None:
+        raise Conflict("DEMO_RUNS", f"An Orion runs on {data}.", hint="Stop it first, or wait for it to end.")
+    shutil.rmtree(data, ignore_errors=True)
+    config = load(flags={"data": data, "web.port": 0})
+    with Orion.start(config, progress=lambda line: console.print(line, style="dim", highlight=False)) as orion:
+        yield orion
+
+
+def drained(orion: Orion, console: Console) -> bool:
+    """Wait until every query has read all there is; says so when that takes too long."""
+    console.print("Waiting for the queries to catch up ...", style="dim")
+    done = orion.drain(DRAIN_S)
+    if not done:
+        console.print(f"Some queries still lag after {DRAIN_S:.0f} s.", style="bold red")
+    return done
+
+
+def unhealthy(orion: Orion) -> int:
+    """How many queries don't run, or haven't read all there is."""
+    return sum(status.state != "RUNNING" or status.lag != 0 for status in orion.queries())
+
+
+def played(example: Callable[[Orion, Settings, Console, Path], int], data: Path, rate: float) -> int:
+    """Run an example on a fresh Orion; its exit code, or that of the error that ends it."""
+    console = Console()
+    try:
+        settings = Settings.read(os.environ, rate)
+        with fresh_orion(data, console) as orion:
+            return example(orion, settings, console, data)
+    except OrionError as error:
+        console.print(f"{error.code}: {error.message}", style="bold red", highlight=False, soft_wrap=True)
+        if error.hint:
+            console.print(error.hint, highlight=False, soft_wrap=True)
+        return error.exit_code
+    except KeyboardInterrupt:
+        console.print("Broken off.", style="bold red")
+        return 130

@@ -1,0 +1,1 @@
+"""A fleet of trucks on Orion; see README.md."""

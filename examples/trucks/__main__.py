@@ -1,0 +1,48 @@
+"""`python -m examples.trucks`: start everything, drive, show the fleet, account for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from examples.checks import all_hold, show
+from examples.feed import PRODUCER, Feed
+from examples.stage import Run, Settings, drained, played, unhealthy
+from examples.topics import fold
+from examples.trucks.account import LastSeen, checks
+from examples.trucks.fleet import Fleet
+from examples.trucks.screen import Screen
+
+if TYPE_CHECKING:
+    from orion.app import Orion
+
+DATA = Path(".orion/trucks")
+RATE = 20.0
+PIPELINE = Path(__file__).with_name("pipeline.sql")
+
+
+def demonstrate(orion: Orion, settings: Settings, console: Console, data: Path) -> int:
+    """The demo on an Orion that runs: pipeline, feed, screen, account."""
+    console.print("Starting the pipeline ...", style="dim")
+    orion.execute(PIPELINE.read_text(encoding="utf-8"))
+    seen = LastSeen()
+    feed = Feed(orion.kafka.producer(**PRODUCER), Fleet(seed=7).next, seen.add, settings.rate)
+    run = Run(settings.seconds)
+    with run.ended_by_signals():
+        feed.start()
+        try:
+            Screen(orion, seen, console).show(run)
+        finally:
+            feed.stop()
+        drained(orion, console)
+        table = {key.decode(): row for key, row in fold(orion.kafka, "TRUCK_POSITIONS").items()}
+        account = checks(seen, feed.failed, table, unhealthy(orion))
+        show(console, "The account", account)
+        return 0 if all_hold(account) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(played(demonstrate, DATA, RATE))

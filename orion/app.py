@@ -1,0 +1,173 @@
+"""The composition root: everything Orion is made of, put together once.
+
+    with Orion.start(load(), progress=print) as orion:
+        orion.execute("CREATE STREAM ...;")
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any, Self
+
+from pyspark.sql import SparkSession
+
+from orion import answers, ksql
+from orion.config import Config
+from orion.errors import UserError
+from orion.hub.embedded import EmbeddedCluster
+from orion.hub.kafka import Kafka
+from orion.hub.reader import Reader
+from orion.hub.records import Position, Record
+from orion.plan.steps import PrintTopic, Push, SetProperty
+from orion.runtime import session
+from orion.runtime.engine import Engine
+from orion.runtime.push import PushQuery
+from orion.runtime.queries import QueryStatus
+
+Entity = dict[str, Any]
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+class Orion:
+    """The running platform. Statements go in by `execute`, streams of rows come out of `push` and `print_topic`."""
+
+    def __init__(self, engine: Engine, closing: ExitStack) -> None:
+        self.engine = engine
+        self._closing = closing
+
+    @classmethod
+    def start(cls, config: Config, progress: Callable[[str], None] = _silent) -> Self:
+        """Start the broker (unless a cluster is named), Spark, and every query there was."""
+        with ExitStack() as stack:
+            bootstrap = config.hub.bootstrap
+            if bootstrap is None:
+                cluster = EmbeddedCluster.start(
+                    config.data / "kafka",
+                    brokers=config.hub.brokers,
+                    port=config.hub.port,
+                    heap=config.hub.heap,
+                    progress=progress,
+                )
+                stack.callback(cluster.stop)
+                bootstrap = cluster.bootstrap
+            kafka = Kafka(bootstrap)
+            kafka.check(10.0)
+            progress("starting Spark")
+            spark = session.start(config.engine, config.data, progress)
+            stack.callback(spark.stop)
+            engine = Engine(config, kafka, spark)
+            stack.callback(engine.close)
+            engine.restore(progress)
+            return cls(engine, stack.pop_all())
+
+    @property
+    def bootstrap(self) -> str:
+        return self.engine.kafka.bootstrap
+
+    @property
+    def kafka(self) -> Kafka:
+        return self.engine.kafka
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.engine.spark
+
+    def execute(self, script: str, properties: Mapping[str, str] | None = None) -> list[Entity]:
+        """Run every statement of a script, each against what the ones before it made. All are parsed before any runs."""
+        statements = ksql.split(script)
+        for text in statements:
+            ksql.check_syntax(text)
+        settings = dict(properties or {})
+        return [self._execute(text, settings) for text in statements]
+
+    def _execute(self, text: str, settings: dict[str, str]) -> Entity:
+        plan = ksql.compile(text, self.engine.catalog, settings)
+        if isinstance(plan.ask, Push | PrintTopic):
+            raise UserError(
+                "STREAMING_STATEMENT",
+                "SELECT and PRINT give a stream of rows, not an answer.",
+                hint="Send it to /query-stream, or use `orion sql`.",
+            )
+        if plan.ask is not None:
+            return answers.answer(plan.ask, text, self.engine)
+        told = self.engine.perform(plan)
+        for step in plan.steps:
+            if isinstance(step, SetProperty):
+                settings.pop(step.name, None)
+                if step.value is not None:
+                    settings[step.name] = step.value
+        return answers.done(text, told)
+
+    def explain(self, statement: str) -> str:
+        """What a statement would do."""
+        entity = self.execute(f"EXPLAIN {statement.rstrip().rstrip(';')};")[0]
+        return str(entity["queryDescription"]["executionPlan"])
+
+    def push(self, statement: str, properties: Mapping[str, str] | None = None) -> PushQuery | Iterator[Record | None]:
+        """Rows of SELECT ... EMIT CHANGES, or records of PRINT."""
+        texts = ksql.split(statement)
+        if len(texts) != 1:
+            raise UserError("ONE_STATEMENT", "Exactly one statement can be streamed.")
+        plan = ksql.compile(texts[0], self.engine.catalog, properties or {})
+        match plan.ask:
+            case Push(query):
+                return self.engine.push(query)
+            case PrintTopic():
+                return self._print(plan.ask)
+            case _:
+                raise UserError(
+                    "NOT_A_QUERY", "Only SELECT and PRINT give rows.", hint="Send other statements to /ksql."
+                )
+
+    def _print(self, ask: PrintTopic) -> Iterator[Record | None]:
+        """Records of a topic, until closed or `limit` is reached."""
+        reader = Reader(self.kafka, ask.topic, Position("earliest" if ask.from_beginning else "latest"))
+        return _sampled(reader, ask.interval, ask.limit)
+
+    def queries(self) -> list[QueryStatus]:
+        """How every query and sink is doing."""
+        return self.engine.statuses()
+
+    def drain(self, deadline_s: float) -> bool:
+        """Wait until every query has read all there is; whether that came about in time.
+
+        One look isn't enough: a query that just wrote gives the next one something to read.
+        """
+        until = time.monotonic() + deadline_s
+        calm = 0
+        while time.monotonic() < until:
+            running = [s for s in self.queries() if s.state != "PAUSED"]
+            calm = calm + 1 if all(s.lag == 0 for s in running) else 0
+            if calm >= 3:
+                return True
+            time.sleep(0.3)
+        return False
+
+    def close(self) -> None:
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _sampled(reader: Reader, interval: int, limit: int | None) -> Iterator[Record | None]:
+    """Every `interval`-th record, `limit` at most; None where nothing came for a while, so that the caller may leave."""
+    given = seen = 0
+    with reader:
+        while limit is None or given < limit:
+            found = reader.read(100, 0.25)
+            if not found:
+                yield None
+            for record in found:
+                seen += 1
+                if (seen - 1) % interval == 0 and (limit is None or given < limit):
+                    given += 1
+                    yield record

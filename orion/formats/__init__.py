@@ -1,0 +1,45 @@
+"""Bytes to columns and back, as Spark SQL. A format is one file here and one name in NAMES.
+
+A module has two functions:
+
+    decode(columns, serde, raw) -> Decoded     `raw` is the Spark SQL of the bytes; they are not NULL
+    encode(columns, serde) -> str              the Spark SQL of the bytes, over columns of those names
+
+Everything is text, so that Spark decodes inside the JVM and its optimiser sees through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Protocol, cast
+
+from orion.plan.sources import Serde
+from orion.schema import Column
+
+NAMES = ("json", "kafka", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """`struct` is evaluated once for each record, under the name VALUE; the rest is said over that name."""
+
+    struct: str
+    fields: tuple[str, ...]  # one for each column
+    bad: str  # a condition: the bytes don't fit
+    reason: str  # a text constant: what is wrong then
+
+
+VALUE = "__decoded"
+
+
+class Format(Protocol):
+    def decode(self, columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded: ...
+
+    def encode(self, columns: tuple[Column, ...], serde: Serde) -> str: ...
+
+
+@cache
+def format_of(serde: Serde) -> Format:
+    return cast(Format, import_module(f"orion.formats.{serde.format.lower()}"))

@@ -1,0 +1,249 @@
+"""The door to a Kafka cluster, embedded or not.
+
+A `Kafka` is an address and client settings. It makes producers and consumers that agree with the Java clients on where
+a key lives, administers topics and groups, and raises only Orion's errors. No other package imports the client library.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from orion.errors import Conflict, NotFound, UserError
+from orion.hub import groups as on_groups
+from orion.hub import topics as on_topics
+from orion.hub.groups import Group, GroupDetail, Moved
+from orion.hub.kafka_errors import LOGGER, Subject, group_active, translated, unreachable
+from orion.hub.records import Position
+from orion.hub.topics import TIMEOUT, Topic, TopicDetail
+
+DEFAULT_REPLICATION = -1
+# librdkafka insists on a group id even for a consumer that is only ever assigned partitions; it never reaches a broker.
+_NO_GROUP = "orion-no-group"
+
+
+@dataclass(frozen=True)
+class Broker:
+    """One node of the cluster."""
+
+    id: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Kafka:
+    """A cluster by its address; `settings` are librdkafka's (security, client id) and go to every client made here."""
+
+    bootstrap: str
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @cached_property
+    def admin(self) -> AdminClient:
+        """The administration client, made on first use: it starts threads."""
+        with self._translated():
+            return AdminClient({**self._common}, logger=LOGGER)
+
+    # -- clients
+
+    def producer(self, **settings: Any) -> Producer:
+        """A producer that places keys as Java and Spark do; settings are librdkafka's: `**{"linger.ms": 5}`."""
+        with self._translated():
+            return Producer({**self._common, **settings, "partitioner": "murmur2_random"}, logger=LOGGER)
+
+    def consumer(self, group: str | None, **settings: Any) -> Consumer:
+        """A consumer of committed records that commits nothing unless told, from the start where it has no offset.
+
+        Without a group it is to be assigned partitions, not subscribed.
+        """
+        defaults = {
+            "group.id": group or _NO_GROUP,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "fetch.queue.backoff.ms": 50,
+        }
+        with self._translated(group=group):
+            return Consumer({**self._common, **defaults, **settings}, logger=LOGGER)
+
+    # -- the cluster
+
+    def check(self, timeout: float = 3.0) -> None:
+        """Fail at once when nothing listens at the address: librdkafka itself would go on trying."""
+        reasons = []
+        for server in self.bootstrap.split(","):
+            try:
+                with socket.create_connection(_host_port(server), timeout):
+                    return
+            except OSError as error:
+                reasons.append(error.strerror or str(error))
+        raise unreachable(self.bootstrap, f"{'; '.join(dict.fromkeys(reasons))}.")
+
+    def cluster_id(self) -> str:
+        """The id that the cluster was formatted with."""
+        with self._translated():
+            return str(self.admin.describe_cluster(request_timeout=TIMEOUT).result().cluster_id)
+
+    def brokers(self) -> list[Broker]:
+        """The nodes that are up, by id."""
+        with self._translated():
+            nodes = self.admin.describe_cluster(request_timeout=TIMEOUT).result().nodes
+        return sorted((Broker(node.id, node.host, node.port) for node in nodes), key=lambda node: node.id)
+
+    # -- topics
+
+    def topics(self, internal: bool = False) -> list[Topic]:
+        """All topics by name; Kafka's own too when asked for."""
+        with self._translated():
+            return [topic for topic in on_topics.listing(self.admin) if internal or not topic.internal]
+
+    def describe_topic(self, name: str) -> TopicDetail:
+        """One topic with its partitions, offsets and own settings."""
+        with self._translated(topic=name):
+            return on_topics.describe(self.admin, name)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication: int | None = None,
+        config: Mapping[str, str] | None = None,
+        exist_ok: bool = False,
+    ) -> bool:
+        """Make a topic, with the cluster's replication unless told; false when it is there and may be."""
+        copies = DEFAULT_REPLICATION if replication is None else replication
+        try:
+            with self._translated(topic=name):
+                on_topics.create(self.admin, name, partitions, copies, config or {})
+        except Conflict:
+            if not exist_ok:
+                raise
+            return False
+        return True
+
+    def delete_topic(self, name: str, missing_ok: bool = False) -> bool:
+        """Delete a topic with all it holds; false when it isn't there and needn't be."""
+        try:
+            with self._translated(topic=name):
+                on_topics.delete(self.admin, name)
+        except NotFound:
+            if not missing_ok:
+                raise
+            return False
+        return True
+
+    def alter_topic(
+        self,
+        name: str,
+        config: Mapping[str, str] | None = None,
+        remove: Sequence[str] = (),
+        partitions: int | None = None,
+    ) -> None:
+        """Set some settings, give others back to the broker's default, add partitions up to a number."""
+        with self._translated(topic=name):
+            on_topics.alter(self.admin, name, config or {}, remove, partitions)
+
+    # -- offsets
+
+    def earliest_offsets(self, topic: str) -> dict[int, int]:
+        """The first offset each partition still holds."""
+        return self._offsets(topic, on_topics.EARLIEST)
+
+    def end_offsets(self, topic: str, committed: bool = False) -> dict[int, int]:
+        """The offset each partition's next record will get; `committed` stops before transactions still open."""
+        return self._offsets(topic, on_topics.END, committed=committed)
+
+    def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """The first offset at or after a time; the end where there is no such record."""
+        found = self._offsets(topic, timestamp_ms)
+        if all(offset >= 0 for offset in found.values()):
+            return found
+        end = self.end_offsets(topic)
+        return {partition: offset if offset >= 0 else end[partition] for partition, offset in found.items()}
+
+    def offsets(self, topic: str, position: Position) -> dict[int, int]:
+        """The offset of a position in each partition, never outside of what the partition holds."""
+        if position.kind == "latest":
+            return self.end_offsets(topic)
+        if position.kind == "time":
+            return self.offsets_at(topic, position.value)
+        earliest = self.earliest_offsets(topic)
+        if position.kind == "earliest":
+            return earliest
+        if position.kind == "shift":
+            raise UserError("INVALID_POSITION", "A shift needs a group's offset to start from.")
+        end = self.end_offsets(topic)
+        return {part: min(max(position.value, earliest[part]), end[part]) for part in earliest}
+
+    # -- groups
+
+    def groups(self) -> list[Group]:
+        """All consumer groups by name."""
+        with self._translated():
+            return on_groups.listing(self.admin)
+
+    def describe_group(self, name: str) -> GroupDetail:
+        """One group: state, members, and how far it is in each partition."""
+        with self._translated(group=name):
+            return on_groups.describe(self.admin, name)
+
+    def reset_group(self, name: str, topic: str, to: Position, apply: bool = True) -> list[Moved]:
+        """Move a group that nobody reads with; without `apply` only say where it would go."""
+        detail = self.describe_group(name)
+        if detail.active:
+            raise group_active(name)
+        before = {part.partition: part.committed for part in detail.progress if part.topic == topic}
+        after = self._shifted(topic, before, to.value) if to.kind == "shift" else self.offsets(topic, to)
+        if apply:
+            with self._translated(topic=topic, group=name):
+                on_groups.move(self.admin, name, topic, after)
+        return [Moved(partition, before.get(partition), offset) for partition, offset in sorted(after.items())]
+
+    def _shifted(self, topic: str, before: Mapping[int, int | None], step: int) -> dict[int, int]:
+        earliest, end = self.earliest_offsets(topic), self.end_offsets(topic)
+        return {
+            part: min(max(offset + step, earliest[part]), end[part])
+            for part, offset in before.items()
+            if offset is not None and part in end
+        }
+
+    # -- inside
+
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {"bootstrap.servers": self.bootstrap, **self.settings}
+
+    def _offsets(self, topic: str, at: int, committed: bool = False) -> dict[int, int]:
+        with self._translated(topic=topic):
+            ids = on_topics.partition_ids(self.admin, topic)
+            return on_topics.offsets(self.admin, topic, at, ids, committed=committed)
+
+    def subject(self, topic: str | None = None, group: str | None = None) -> Subject:
+        """What an error is about, for `translate`."""
+        return Subject(self.bootstrap, topic, group, self._group_names if group and not topic else self._topic_names)
+
+    def _translated(self, topic: str | None = None, group: str | None = None) -> Any:
+        return translated(self.subject(topic, group))
+
+    def _topic_names(self) -> list[str]:
+        return on_topics.names(self.admin)
+
+    def _group_names(self) -> list[str]:
+        return [group.name for group in on_groups.listing(self.admin)]
+
+
+def _host_port(server: str) -> tuple[str, int]:
+    """`host:port`, with the listener name that librdkafka allows in front, and brackets around an IPv6 address."""
+    host, _, port = server.strip().rpartition("://")[2].rpartition(":")
+    if not host or not port.isdecimal():
+        return server.strip().strip("[]"), 9092
+    return host.strip("[]"), int(port)
+
+
+__all__ = ["Broker", "Group", "GroupDetail", "Kafka", "Moved", "Position", "Topic", "TopicDetail"]

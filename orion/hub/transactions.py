@@ -1,0 +1,142 @@
+"""Exactly once into Kafka: the records of one slot of one batch, and the batch's number, in one transaction.
+
+A slot is one partition of a batch. It writes under a transactional id of its own, and in the same transaction commits
+the batch's number as the offset of a group of its own. A batch that runs again asks that group first: a slot that has
+written it already writes nothing. Readers that read committed records see each result once.
+
+Runs inside Spark's Python workers. A worker serves many slots, one after the other, and keeps their producers open:
+opening one takes longer than the transaction.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from orion.hub.kafka import Kafka
+from orion.hub.kafka_errors import Subject, translated
+
+# Where batch numbers are committed. Only the groups' offsets are used: the topic itself stays empty.
+LEDGER = "_orion_batches"
+_TIMEOUT_S = 30.0
+_MOST_OPEN = 16
+
+Headers = list[tuple[str, str | bytes | None]] | None
+Outgoing = tuple[str, bytes | None, bytes | None, int, Headers]  # topic, key, value, timestamp, headers
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One partition of one batch of a query."""
+
+    bootstrap: str
+    query: str
+    number: int
+    batch: int
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def transactional_id(self) -> str:
+        return f"{self.query}-{self.number}"
+
+
+_open: OrderedDict[str, Producer] = OrderedDict()
+
+
+def write(slot: Slot, records: Iterable[Outgoing], *, first: bool) -> Counter[str]:
+    """Write a slot's records; how many went to each topic.
+
+    `first` is true for the first batch of a run, which may have been written before: the ledger is asked. It also opens
+    the producer of a slot without records, since that ends a transaction which a killed run left hanging.
+    """
+    if first:
+        _producer(slot, fresh=True)
+        if _written(slot):
+            return Counter()
+    rows = iter(records)
+    head = next(rows, None)
+    if head is None:
+        return Counter()
+    with translated(Subject(slot.bootstrap)):
+        producer = _begun(slot)
+        try:
+            sent: Counter[str] = Counter()
+            for topic, key, value, timestamp, headers in chain((head,), rows):
+                _produce(producer, topic, key, value, timestamp, headers)
+                sent[topic] += 1
+            producer.commit_transaction(_TIMEOUT_S)
+        except BaseException:
+            # A new producer of the same id ends what is left of this transaction.
+            _open.pop(slot.transactional_id, None)
+            raise
+    return sent
+
+
+def _begun(slot: Slot) -> Producer:
+    """A producer inside a transaction that holds the batch's number already.
+
+    Sending that first tells at once whether another worker has served the slot since, and so taken over its
+    transactional id: then the id is taken back. The number counts only when the transaction commits.
+    """
+    for fresh in (False, True):
+        producer = _producer(slot, fresh=fresh)
+        try:
+            producer.begin_transaction()
+            ledger = [TopicPartition(LEDGER, 0, slot.batch + 1)]
+            producer.send_offsets_to_transaction(ledger, _reader(slot).consumer_group_metadata(), _TIMEOUT_S)
+            return producer
+        except KafkaException as error:
+            if fresh or not error.args[0].fatal():
+                raise
+    raise AssertionError
+
+
+def _produce(
+    producer: Producer, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+) -> None:
+    while True:
+        try:
+            producer.produce(topic, value=value, key=key, timestamp=timestamp, headers=headers)
+            return
+        except BufferError:
+            producer.poll(0.05)  # the queue is full: let it drain
+
+
+def _producer(slot: Slot, *, fresh: bool = False) -> Producer:
+    name = slot.transactional_id
+    found = _open.get(name)
+    if found is not None and not fresh:
+        _open.move_to_end(name)
+        return found
+    with translated(Subject(slot.bootstrap)):
+        _open.pop(name, None)
+        made = Kafka(slot.bootstrap).producer(
+            **{"transactional.id": name, "linger.ms": 20, "batch.size": 262_144, "compression.type": "lz4"}
+            | dict(slot.settings)
+        )
+        made.init_transactions(_TIMEOUT_S)
+    _open[name] = made
+    while len(_open) > _MOST_OPEN:
+        _open.popitem(last=False)
+    return made
+
+
+_readers: dict[tuple[str, str], Consumer] = {}
+
+
+def _reader(slot: Slot) -> Consumer:
+    where = (slot.bootstrap, slot.transactional_id)
+    if where not in _readers:
+        _readers[where] = Kafka(slot.bootstrap).consumer(slot.transactional_id)
+    return _readers[where]
+
+
+def _written(slot: Slot) -> bool:
+    with translated(Subject(slot.bootstrap)):
+        committed = _reader(slot).committed([TopicPartition(LEDGER, 0)], timeout=_TIMEOUT_S)
+    return bool(committed[0].offset > slot.batch)

@@ -1,0 +1,183 @@
+"""GROUP BY: which expressions are keys, which are aggregates, and whether Spark's own aggregation will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from orion.errors import BindError, UnsupportedError
+from orion.ksql import ast
+from orion.ksql.bind import bind, choose, function_of, require_boolean
+from orion.ksql.projection import check_columns, key_items, names_of, same
+from orion.ksql.scope import Scope
+from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
+from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation
+from orion.plan.sources import (
+    ROWOFFSET,
+    WINDOW_BOUNDS,
+    Kind,
+    Source,
+    Window,
+    WindowKind,
+)
+from orion.schema import Column, Role, Schema, SqlType, quote
+
+DAY_MS = 86_400_000
+# A window takes late rows for a day after its end unless the statement says otherwise.
+DEFAULT_GRACE_MS = DAY_MS
+
+
+def aggregate(
+    query: ast.Query, items: list[ast.SelectItem], relation: Relation, source: Source, scope: Scope, *, transient: bool
+) -> tuple[Relation, Schema, Window | None]:
+    """The folded relation, its output columns, and the window its keys carry."""
+    if source.kind is Kind.TABLE:
+        raise UnsupportedError("AGGREGATE_OF_TABLE", "Aggregates over a TABLE are not run yet.", span=query.span)
+    if query.partition_by:
+        raise BindError("PARTITION_BY_WITH_GROUP_BY", "PARTITION BY and GROUP BY exclude each other.", span=query.span)
+    for group in query.group_by:
+        if contains_aggregate(group):
+            raise BindError("AGGREGATE_NOT_HERE", "GROUP BY can't hold an aggregate.", span=group.span)
+    names = names_of(items)
+    keys = [] if transient else key_items(list(query.group_by), items, scope)
+    folding = Folding(scope, [(g, bind(g, scope)) for g in query.group_by], source)
+    window = window_of(query.window)
+    having = folding.condition(query.having, window) if query.having is not None else None
+    out = tuple(Named(name, folding.item(i.expression, window)) for name, i in zip(names, items, strict=True))
+    calls = tuple(folding.calls)
+    if not calls and not transient:
+        raise BindError("NO_AGGREGATE", "GROUP BY needs at least one aggregate in SELECT.", span=query.span)
+    columns = tuple(Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(out))
+    if not transient:
+        check_columns(columns, query)
+    reason = _why_keyed(window, having, calls)
+    folded = Aggregate(relation, folding.key_columns(), calls, window, having, out, reason)
+    return folded, Schema(columns), window
+
+
+def _why_keyed(window: Window | None, having: Expr | None, calls: tuple[AggregateCall, ...]) -> str | None:
+    if window and window.kind is WindowKind.SESSION:
+        return "sessions merge, and a merged one is withdrawn"
+    if having is not None:
+        return "HAVING withdraws a row that stops fulfilling it"
+    unordered = [c.function for c in calls if c.native is None]
+    if unordered:
+        return f"{unordered[0]} needs the order of arrival across partitions"
+    return None
+
+
+def window_of(clause: ast.WindowClause | None) -> Window | None:
+    if clause is None:
+        return None
+    advance = clause.advance_ms or clause.size_ms
+    if clause.size_ms <= 0 or advance <= 0:
+        raise BindError("INVALID_WINDOW", "A window's size and advance must be above zero.", span=clause.span)
+    if advance > clause.size_ms:
+        raise BindError("INVALID_WINDOW", "ADVANCE BY can't be more than SIZE.", span=clause.span)
+    kept = clause.size_ms + (clause.grace_ms or 0)
+    if clause.retention_ms is not None and clause.retention_ms < kept:
+        raise BindError("INVALID_WINDOW", "RETENTION must be at least SIZE plus GRACE PERIOD.", span=clause.span)
+    grace = clause.grace_ms if clause.grace_ms is not None else DEFAULT_GRACE_MS
+    return Window(WindowKind(clause.kind), clause.size_ms, advance, grace)
+
+
+@dataclass
+class Folding:
+    """Collects the aggregates of one query while its expressions are bound over the folded columns."""
+
+    scope: Scope
+    groups: list[tuple[ast.Expression, Expr]]
+    source: Source
+    calls: list[AggregateCall] = field(default_factory=list)
+    _seen: dict[ast.Expression, str] = field(default_factory=dict)
+
+    def key_columns(self) -> tuple[Named, ...]:
+        return tuple(Named(f"__k{at}", expr) for at, (_, expr) in enumerate(self.groups))
+
+    def item(self, node: ast.Expression, window: Window | None) -> Expr:
+        folded = self._folded(node, window)
+        return Expr(folded.spark, folded.type, self._shown(node, folded))
+
+    def condition(self, node: ast.Expression, window: Window | None) -> Expr:
+        return require_boolean(self._over_folded(node), self._scope(window), "HAVING")
+
+    def _folded(self, node: ast.Expression, window: Window | None) -> Expr:
+        return bind(self._over_folded(node), self._scope(window))
+
+    def _shown(self, node: ast.Expression, folded: Expr) -> str:
+        for call, name in self._seen.items():
+            if call == node:
+                return next(f"{c.function}({', '.join(a.text for a in c.args)})" for c in self.calls if c.name == name)
+        for group, expr in self.groups:
+            if group == node:
+                return expr.text
+        return folded.text
+
+    def _scope(self, window: Window | None) -> Scope:
+        columns: dict[str, SqlType] = {n.name: n.expr.type for n in self.key_columns()}
+        columns |= {c.name: c.type for c in self.calls}
+        if window:
+            columns |= WINDOW_BOUNDS
+        return Scope(columns)
+
+    def _over_folded(self, node: ast.Expression) -> ast.Expression:
+        """The expression with groups and aggregates replaced by the columns that hold them."""
+        def change(inner: ast.Expression) -> ast.Expression | None:
+            for at, (group, _) in enumerate(self.groups):
+                if same(inner, group):
+                    return ast.Name(f"__k{at}", span=inner.span)
+            if is_aggregate(inner):
+                assert isinstance(inner, ast.Call)
+                return ast.Name(self._call(inner), span=inner.span)
+            return None
+
+        folded = rewrite(node, change)
+        self._refuse_ungrouped(folded)
+        return folded
+
+    def _refuse_ungrouped(self, folded: ast.Expression) -> None:
+        for inner in walk(folded):
+            if (
+                isinstance(inner, ast.Name)
+                and not inner.name.startswith("__")
+                and inner.name not in WINDOW_BOUNDS
+            ):
+                self.scope.resolve(inner)  # an unknown name is that, first of all
+                raise BindError(
+                    "NOT_GROUPED",
+                    f"{inner} is neither grouped by nor inside an aggregate.",
+                    span=inner.span,
+                    hint=f"Add it to GROUP BY, or use e.g. LATEST_BY_OFFSET({inner.name}).",
+                )
+
+    def _call(self, node: ast.Call) -> str:
+        if node in self._seen:
+            return self._seen[node]
+        for arg in node.args:
+            if contains_aggregate(arg):
+                raise BindError("NESTED_AGGREGATE", "An aggregate can't hold another one.", span=arg.span)
+        name = f"__a{len(self.calls)}"
+        self.calls.append(self._bound_call(node, name))
+        self._seen[node] = name
+        return name
+
+    def _bound_call(self, node: ast.Call, name: str) -> AggregateCall:
+        function = function_of(node)
+        args = tuple(a for a in node.args if not isinstance(a, ast.Star))
+        bound = [bind(a, self.scope) for a in args]
+        chosen, ready, type_ = choose(function, args, bound, node.span)
+        constants = args[len(args) - function.parameters :] if function.parameters else ()
+        parameters: list[int | str | bool] = []
+        for constant in constants:
+            if not isinstance(constant, ast.Literal) or not isinstance(constant.value, int | str):
+                raise BindError("NOT_CONSTANT", f"{function.name} needs a constant here.", span=constant.span)
+            parameters.append(constant.value)
+        lowered = chosen.lower([r.spark for r in ready]).replace("{order}", quote(ROWOFFSET))
+        native = None if function.ordered and not self._grouped_by_key() else lowered
+        varying = tuple(ready[: len(ready) - len(parameters)])
+        return AggregateCall(name, function.name, varying, tuple(parameters), type_, native)
+
+    def _grouped_by_key(self) -> bool:
+        """Rows of a group come from one partition, so that offsets tell their order."""
+        key = {c.name for c in self.source.schema.key}
+        return bool(key) and {g.name for g, _ in self.groups if isinstance(g, ast.Name)} == key
+

@@ -1,0 +1,60 @@
+"""What a statement is compiled against, and the shape every statement has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from orion.errors import BindError, NotFound, Span, SqlError, hint_nearest
+from orion.plan.catalog import Catalog
+from orion.plan.sources import Kind, Source
+from orion.plan.steps import Ask, Step
+
+
+@dataclass(frozen=True)
+class Context:
+    catalog: Catalog
+    text: str  # of this statement alone
+    properties: Mapping[str, str] = field(default_factory=dict)
+    default_partitions: int = 2
+
+    def source(self, name: str, span: Span) -> Source:
+        found = self.catalog.sources.get(name)
+        if found is None:
+            raise BindError(
+                "UNKNOWN_SOURCE",
+                f"There is no stream or table {name}.",
+                span=span,
+                hint=hint_nearest(name, list(self.catalog.sources)) or "SHOW STREAMS; and SHOW TABLES; list them.",
+            )
+        return found
+
+
+class Statement(Protocol):
+    """A parsed statement: it knows what it would do in a given world."""
+
+    def plan(self, context: Context) -> tuple[Step, ...] | Ask: ...
+
+
+def check_free(context: Context, name: str, kind: Kind, span: Span) -> None:
+    """A new source may not take a name that is taken."""
+    taken = context.catalog.sources.get(name)
+    if taken is not None:
+        raise SqlErrorConflict(
+            "SOURCE_EXISTS",
+            f"Cannot add {kind.lower()} {name}: a {taken.kind.lower()} with the same name already exists.",
+            span=span,
+            hint="DROP it first, or use another name; IF NOT EXISTS leaves it as it is.",
+        )
+
+
+class SqlErrorConflict(SqlError):
+    """A statement that is right by itself but meets something already there."""
+
+    http_status = 409
+    exit_code = 4
+
+
+def missing(what: str, name: str, known: list[str]) -> NotFound:
+    return NotFound("NOT_FOUND", f"There is no {what} {name}.", hint=hint_nearest(name, known))

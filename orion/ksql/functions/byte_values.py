@@ -1,0 +1,157 @@
+"""Bytes: what they mean as text or numbers, digests and identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orion.ksql.functions.declare import example, overload, scalar
+
+_UTF8_TEXT = "make_valid_utf8(CAST({at} AS STRING))"
+_ASCII_TEXT = r"regexp_replace(decode({at}, 'ISO-8859-1'), '[^\\x00-\\x7F]', '\ufffd')"
+_ASCII_BYTES = r"CAST(regexp_replace({at}, '[^\\x00-\\x7F]', '?') AS BINARY)"
+# 0x4869 and x'4869' say the same as 4869.
+_HEX_DIGITS = r"regexp_replace({at}, '^0x|^[xX]\'|\'$', '')"
+
+# A double from its bits: sign, 11 bits of exponent, 52 of fraction.
+_IEEE_754 = (
+    "if(__b < 0, -1D, 1D) * CASE shiftrightunsigned(__b, 52) & 2047 "
+    "WHEN 2047 THEN if((__b & 4503599627370495L) = 0, DOUBLE('Infinity'), DOUBLE('NaN')) "
+    "WHEN 0 THEN (__b & 4503599627370495L) * pow(2D, -1074) "
+    "ELSE ((__b & 4503599627370495L) + 4503599627370496L) * pow(2D, (shiftrightunsigned(__b, 52) & 2047) - 1075) END"
+)
+
+
+def _to_bytes(text: str, encoding: str, digits: str) -> str:
+    return (
+        f"CASE lower({encoding}) WHEN 'hex' THEN unhex({digits}) WHEN 'utf8' THEN CAST({text} AS BINARY) "
+        f"WHEN 'ascii' THEN {_ASCII_BYTES.format(at=text)} WHEN 'base64' THEN try_to_binary({text}, 'base64') END"
+    )
+
+
+def _to_text(value: str, encoding: str, digits: str) -> str:
+    return (
+        f"CASE lower({encoding}) WHEN 'hex' THEN {digits} WHEN 'utf8' THEN {_UTF8_TEXT.format(at=value)} "
+        f"WHEN 'ascii' THEN {_ASCII_TEXT.format(at=value)} WHEN 'base64' THEN base64({value}) END"
+    )
+
+
+def _encode(args: Sequence[str]) -> str:
+    text, given, wanted = args
+    value = f"({_to_bytes(text, given, _HEX_DIGITS.format(at=text))})"
+    return _to_text(value, wanted, f"lower(hex({value}))")
+
+
+def _digits(args: Sequence[str]) -> str:
+    """Hexadecimal digits, the most significant first."""
+    plain = f"hex({args[0]})"
+    if len(args) == 1:
+        return plain
+    swapped = f"regexp_replace(reverse({plain}), '(.)(.)', '$2$1')"
+    return f"CASE upper({args[1]}) WHEN 'BIG_ENDIAN' THEN {plain} WHEN 'LITTLE_ENDIAN' THEN {swapped} END"
+
+
+def _integer(args: Sequence[str]) -> str:
+    return f"CASE WHEN length({args[0]}) = 4 THEN CAST(CAST(conv({_digits(args)}, 16, 10) AS BIGINT) AS INT) END"
+
+
+def _bigint(args: Sequence[str]) -> str:
+    return f"CASE WHEN length({args[0]}) = 8 THEN CAST(conv({_digits(args)}, 16, -10) AS BIGINT) END"
+
+
+def _double(args: Sequence[str]) -> str:
+    return f"element_at(transform(array({_bigint(args)}), __b -> {_IEEE_754}), 1)"
+
+
+BIGINT_FROM_BYTES = scalar(
+    "BIGINT_FROM_BYTES",
+    "Eight bytes as a BIGINT, 'BIG_ENDIAN' unless 'LITTLE_ENDIAN' is said; NULL for another length or order.",
+    overload("(BYTES) -> BIGINT", _bigint),
+    overload("(BYTES, STRING) -> BIGINT", _bigint),
+    examples=[
+        example("BIGINT_FROM_BYTES(TO_BYTES('AAAAASoF8gA=', 'base64'))", 5000000000),
+        example("BIGINT_FROM_BYTES(TO_BYTES('FEFFFFFFFFFFFFFF', 'hex'), 'LITTLE_ENDIAN')", -2),
+        example("BIGINT_FROM_BYTES(TO_BYTES('00', 'hex'))", None),
+    ],
+)
+
+DOUBLE_FROM_BYTES = scalar(
+    "DOUBLE_FROM_BYTES",
+    "Eight bytes as a DOUBLE, 'BIG_ENDIAN' unless 'LITTLE_ENDIAN' is said; NULL for another length or order.",
+    overload("(BYTES) -> DOUBLE", _double),
+    overload("(BYTES, STRING) -> DOUBLE", _double),
+    examples=[
+        example("DOUBLE_FROM_BYTES(TO_BYTES('QICm/ZvJ9YI=', 'base64'))", 532.8738323),
+        example("DOUBLE_FROM_BYTES(TO_BYTES('000000000000F8BF', 'hex'), 'LITTLE_ENDIAN')", -1.5),
+        example("DOUBLE_FROM_BYTES(TO_BYTES('FFF0000000000000', 'hex'))", float("-inf")),
+        example("DOUBLE_FROM_BYTES(TO_BYTES('0000000000000000', 'hex'), 'SIDEWAYS')", None),
+    ],
+)
+
+ENCODE = scalar(
+    "ENCODE",
+    "A text in one encoding ('hex', 'utf8', 'ascii' or 'base64') as the text in another.",
+    overload("(STRING, STRING, STRING) -> STRING", _encode),
+    examples=[
+        example("ENCODE('4f72696f6e', 'hex', 'utf8')", "Orion"),
+        example("ENCODE('0x4f72', 'hex', 'base64')", "T3I="),
+        example("ENCODE('Orion', 'ascii', 'hex')", "4f72696f6e"),
+        example("ENCODE('Größe', 'utf8', 'hex')", "4772c3b6c39f65"),
+        example("ENCODE(NULL, 'utf8', 'hex')", None),
+    ],
+)
+
+FROM_BYTES = scalar(
+    "FROM_BYTES",
+    "Bytes as text in an encoding: 'hex', 'utf8', 'ascii' or 'base64'.",
+    overload("(BYTES, STRING) -> STRING", lambda args: _to_text(args[0], args[1], f"hex({args[0]})")),
+    examples=[
+        example("FROM_BYTES(TO_BYTES('Orion', 'utf8'), 'hex')", "4F72696F6E"),
+        example("FROM_BYTES(TO_BYTES('T3Jpb24=', 'base64'), 'ascii')", "Orion"),
+        example("FROM_BYTES(NULL, 'hex')", None),
+    ],
+)
+
+INT_FROM_BYTES = scalar(
+    "INT_FROM_BYTES",
+    "Four bytes as an INTEGER, 'BIG_ENDIAN' unless 'LITTLE_ENDIAN' is said; NULL for another length or order.",
+    overload("(BYTES) -> INTEGER", _integer),
+    overload("(BYTES, STRING) -> INTEGER", _integer),
+    examples=[
+        example("INT_FROM_BYTES(TO_BYTES('AAAH5Q==', 'base64'))", 2021),
+        example("INT_FROM_BYTES(TO_BYTES('E5070000', 'hex'), 'LITTLE_ENDIAN')", 2021),
+        example("INT_FROM_BYTES(TO_BYTES('FFFFFFFF', 'hex'))", -1),
+    ],
+)
+
+MD5 = scalar(
+    "MD5",
+    "The MD5 digest of the text, in hexadecimal digits.",
+    overload("(STRING) -> STRING", "md5(CAST({0} AS BINARY))"),
+    examples=[example("MD5('abc')", "900150983cd24fb0d6963f7d28e17f72"), example("MD5(NULL)", None)],
+)
+
+TO_BYTES = scalar(
+    "TO_BYTES",
+    "The bytes that a text means in an encoding: 'hex', 'utf8', 'ascii' or 'base64'. NULL where it isn't written in it.",
+    overload("(STRING, STRING) -> BYTES", lambda args: _to_bytes(args[0], args[1], args[0])),
+    examples=[
+        example("TO_BYTES('Orion', 'utf8')", "T3Jpb24="),
+        example("TO_BYTES('4F72', 'hex')", "T3I="),
+        example("TO_BYTES('zz', 'hex')", None),
+    ],
+)
+
+UUID = scalar(
+    "UUID",
+    "A new random UUID, or the UUID that 16 bytes spell.",
+    overload("() -> STRING", "uuid()"),
+    overload(
+        "(BYTES) -> STRING",
+        "CASE WHEN length({0}) = 16 THEN "
+        "regexp_replace(lower(hex({0})), '(.{{8}})(.{{4}})(.{{4}})(.{{4}})', '$1-$2-$3-$4-') END",
+    ),
+    examples=[
+        example("UUID(TO_BYTES('237E9877E79B12D4A765321741963000', 'hex'))", "237e9877-e79b-12d4-a765-321741963000"),
+        example("UUID(TO_BYTES('00', 'hex'))", None),
+    ],
+)

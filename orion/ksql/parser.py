@@ -1,0 +1,446 @@
+"""Tokens into trees: a cursor with the few moves every statement needs, and the expression grammar on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal as Number
+from typing import NoReturn, TypeVar
+
+from orion.errors import ParseError, Span, UnsupportedError, hint_nearest
+from orion.ksql import ast
+from orion.ksql.tokens import Kind, Token, tokenize
+from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct
+
+T = TypeVar("T")
+
+# Words that end an expression or an alias, and so can't be a bare name.
+RESERVED = frozenset(
+    "SELECT FROM WHERE GROUP BY HAVING WINDOW PARTITION EMIT LIMIT AS ON WITHIN JOIN INNER LEFT RIGHT FULL OUTER CROSS "
+    "AND OR NOT IN LIKE BETWEEN IS NULL TRUE FALSE CASE WHEN THEN ELSE END CAST INTO VALUES WITH ESCAPE UNION "
+    "CREATE INSERT DROP".split()
+)
+
+TYPE_NAMES: dict[str, Scalar] = {
+    "BOOLEAN": Scalar.BOOLEAN,
+    "INT": Scalar.INTEGER,
+    "INTEGER": Scalar.INTEGER,
+    "BIGINT": Scalar.BIGINT,
+    "DOUBLE": Scalar.DOUBLE,
+    "STRING": Scalar.STRING,
+    "VARCHAR": Scalar.STRING,
+    "BYTES": Scalar.BYTES,
+    "DATE": Scalar.DATE,
+    "TIME": Scalar.TIME,
+    "TIMESTAMP": Scalar.TIMESTAMP,
+}
+
+UNITS_MS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
+
+COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
+
+
+class Parser:
+    """A cursor over the tokens of one script."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.at = 0
+
+    # ---- moves -------------------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def peek(self, ahead: int = 1) -> Token:
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def advance(self) -> Token:
+        token = self.token
+        if token.kind is not Kind.END:
+            self.at += 1
+        return token
+
+    def is_word(self, *words: str) -> bool:
+        return self.token.kind is Kind.WORD and self.token.text in words
+
+    def is_symbol(self, *symbols: str) -> bool:
+        return self.token.kind is Kind.SYMBOL and self.token.text in symbols
+
+    def accept(self, *words: str) -> bool:
+        """Take these words if all of them come next."""
+        ahead = self.tokens[self.at : self.at + len(words)]
+        if [t.text for t in ahead if t.kind is Kind.WORD] != list(words):
+            return False
+        self.at += len(words)
+        return True
+
+    def accept_symbol(self, symbol: str) -> bool:
+        if not self.is_symbol(symbol):
+            return False
+        self.at += 1
+        return True
+
+    def expect(self, *words: str) -> None:
+        for word in words:
+            if not self.accept(word):
+                self.fail(word)
+
+    def expect_symbol(self, symbol: str) -> Token:
+        if not self.is_symbol(symbol):
+            self.fail(f"'{symbol}'")
+        return self.advance()
+
+    def fail(self, expected: str) -> NoReturn:
+        token = self.token
+        hint = hint_nearest(token.raw, [expected]) if token.kind is Kind.WORD else None
+        raise ParseError(
+            "SYNTAX", f"Expected {expected}, found {token.shown}.", span=token.span, text=self.text, hint=hint
+        )
+
+    def span_from(self, start: int) -> Span:
+        return Span(self.tokens[start].span.start, self.tokens[max(start, self.at - 1)].span.end)
+
+    # ---- small pieces ------------------------------------------------------------------------------------------
+
+    def identifier(self, what: str = "a name") -> str:
+        token = self.token
+        if token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in RESERVED):
+            return self.advance().text
+        self.fail(what)
+
+    def string(self, what: str = "a quoted string") -> str:
+        if self.token.kind is not Kind.STRING:
+            self.fail(what)
+        return self.advance().text
+
+    def string_or_name(self, what: str) -> str:
+        """'name', `name` or name; a bare one is in upper case."""
+        return self.advance().text if self.token.kind is Kind.STRING else self.identifier(what)
+
+    def integer(self, what: str = "a whole number") -> int:
+        if self.token.kind is not Kind.INTEGER:
+            self.fail(what)
+        return int(self.advance().text)
+
+    def separated(self, item: Callable[[], T]) -> tuple[T, ...]:
+        found = [item()]
+        while self.accept_symbol(","):
+            found.append(item())
+        return tuple(found)
+
+    def duration_ms(self) -> int:
+        """`5 MINUTES` in milliseconds."""
+        count = self.integer("a number of time units")
+        token = self.token
+        unit = UNITS_MS.get(token.text.removesuffix("S")) if token.kind is Kind.WORD else None
+        if unit is None:
+            self.fail("a time unit (MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS)")
+        self.advance()
+        return count * unit
+
+    def properties(self) -> dict[str, str]:
+        """`WITH (NAME = value, 'any.name' = value)`; names come back in upper case unless quoted."""
+        self.expect_symbol("(")
+        found: dict[str, str] = {}
+        if not self.is_symbol(")"):
+            for name, value in self.separated(self._property):
+                found[name] = value
+        self.expect_symbol(")")
+        return found
+
+    def _property(self) -> tuple[str, str]:
+        name = self.advance().text if self.token.kind is Kind.STRING else self.identifier("a property's name")
+        self.expect_symbol("=")
+        negative = self.accept_symbol("-")
+        token = self.token
+        if token.kind in (Kind.STRING, Kind.INTEGER, Kind.DECIMAL) or self.is_word("TRUE", "FALSE"):
+            return name, ("-" if negative else "") + self.advance().text
+        self.fail("a property's value (a quoted string, a number, TRUE or FALSE)")
+
+    # ---- types -------------------------------------------------------------------------------------------------
+
+    def type(self) -> SqlType:
+        token = self.token
+        name = self.identifier("a type")
+        match name:
+            case "DECIMAL" | "DEC":
+                return self._decimal(token)
+            case "ARRAY":
+                self.expect_symbol("<")
+                element = self.type()
+                self.expect_symbol(">")
+                return Array(element)
+            case "MAP":
+                self.expect_symbol("<")
+                key = self.type()
+                self.expect_symbol(",")
+                value = self.type()
+                self.expect_symbol(">")
+                return Map(key, value)
+            case "STRUCT":
+                return self._struct()
+            case _ if name in TYPE_NAMES:
+                if self.accept_symbol("("):  # VARCHAR(255): the length is read and, as in ksqlDB, has no effect
+                    self.advance()
+                    self.expect_symbol(")")
+                return TYPE_NAMES[name]
+        known = [*TYPE_NAMES, "DECIMAL", "ARRAY", "MAP", "STRUCT"]
+        raise ParseError(
+            "UNKNOWN_TYPE",
+            f"There is no type {name}.",
+            span=token.span,
+            text=self.text,
+            hint=hint_nearest(name, known) or f"Types are {', '.join(known)}.",
+        )
+
+    def _decimal(self, token: Token) -> Decimal:
+        self.expect_symbol("(")
+        precision = self.integer("the precision")
+        scale = self.integer("the scale") if self.accept_symbol(",") else 0
+        self.expect_symbol(")")
+        if not (0 < precision <= 38 and scale <= precision):
+            raise ParseError(
+                "INVALID_DECIMAL",
+                f"DECIMAL({precision}, {scale}) can't be.",
+                span=token.span,
+                text=self.text,
+                hint="The precision is 1 to 38 and the scale at most the precision.",
+            )
+        return Decimal(precision, scale)
+
+    def _struct(self) -> Struct:
+        self.expect_symbol("<")
+        if self.accept_symbol(">") or self.accept_symbol("<>"):
+            return Struct(())
+        fields = self.separated(lambda: Field(self.identifier("a field's name"), self.type()))
+        self.expect_symbol(">")
+        return Struct(fields)
+
+    # ---- expressions, loosest first ----------------------------------------------------------------------------
+
+    def expression(self) -> ast.Expression:
+        start = self.at
+        left = self._conjunction()
+        while self.accept("OR"):
+            left = ast.Binary("OR", left, self._conjunction(), span=self.span_from(start))
+        return left
+
+    def _conjunction(self) -> ast.Expression:
+        start = self.at
+        left = self._negation()
+        while self.accept("AND"):
+            left = ast.Binary("AND", left, self._negation(), span=self.span_from(start))
+        return left
+
+    def _negation(self) -> ast.Expression:
+        start = self.at
+        if self.accept("NOT"):
+            return ast.Unary("NOT", self._negation(), span=self.span_from(start))
+        return self._predicate()
+
+    def _predicate(self) -> ast.Expression:
+        start = self.at
+        left = self._sum()
+        while True:
+            if self.token.kind is Kind.SYMBOL and self.token.text in COMPARISONS:
+                op = self.advance().text.replace("!=", "<>")
+                left = ast.Binary(op, left, self._sum(), span=self.span_from(start))
+            elif self.is_word("IS"):
+                left = self._is(left, start)
+            elif self.is_word("BETWEEN", "IN", "LIKE") or (
+                self.is_word("NOT") and self.peek().text in ("BETWEEN", "IN", "LIKE")
+            ):
+                left = self._membership(left, start)
+            else:
+                return left
+
+    def _is(self, left: ast.Expression, start: int) -> ast.Expression:
+        self.expect("IS")
+        negated = self.accept("NOT")
+        if self.accept("DISTINCT", "FROM"):
+            op = "IS NOT DISTINCT FROM" if negated else "IS DISTINCT FROM"
+            return ast.Binary(op, left, self._sum(), span=self.span_from(start))
+        self.expect("NULL")
+        return ast.IsNull(left, negated, span=self.span_from(start))
+
+    def _membership(self, left: ast.Expression, start: int) -> ast.Expression:
+        negated = self.accept("NOT")
+        if self.accept("BETWEEN"):
+            low = self._sum()
+            self.expect("AND")
+            return ast.Between(left, low, self._sum(), negated, span=self.span_from(start))
+        if self.accept("IN"):
+            self.expect_symbol("(")
+            choices = self.separated(self.expression)
+            self.expect_symbol(")")
+            return ast.In(left, choices, negated, span=self.span_from(start))
+        self.expect("LIKE")
+        pattern = self._sum()
+        escape = self.string("the escape character") if self.accept("ESCAPE") else None
+        return ast.Like(left, pattern, escape, negated, span=self.span_from(start))
+
+    def _sum(self) -> ast.Expression:
+        start = self.at
+        left = self._product()
+        while self.is_symbol("+", "-", "||"):
+            op = self.advance().text
+            left = ast.Binary(op, left, self._product(), span=self.span_from(start))
+        return left
+
+    def _product(self) -> ast.Expression:
+        start = self.at
+        left = self._signed()
+        while self.is_symbol("*", "/", "%"):
+            op = self.advance().text
+            left = ast.Binary(op, left, self._signed(), span=self.span_from(start))
+        return left
+
+    def _signed(self) -> ast.Expression:
+        start = self.at
+        if self.is_symbol("-", "+"):
+            op = self.advance().text
+            operand = self._signed()
+            if op == "-" and isinstance(operand, ast.Literal) and isinstance(operand.value, int | float | Number):
+                return ast.Literal(-operand.value, span=self.span_from(start))
+            return ast.Unary(op, operand, span=self.span_from(start))
+        return self._postfix()
+
+    def _postfix(self) -> ast.Expression:
+        start = self.at
+        base = self._primary()
+        while True:
+            if self.accept_symbol("->"):
+                field = "*" if self.accept_symbol("*") else self.identifier("a field's name")
+                base = ast.Deref(base, field, span=self.span_from(start))
+            elif self.accept_symbol("["):
+                index = self.expression()
+                self.expect_symbol("]")
+                base = ast.Index(base, index, span=self.span_from(start))
+            else:
+                return base
+
+    def _primary(self) -> ast.Expression:
+        start, token = self.at, self.token
+        match token.kind:
+            case Kind.INTEGER:
+                return ast.Literal(int(self.advance().text), span=token.span)
+            case Kind.DECIMAL:
+                return ast.Literal(Number(self.advance().text), span=token.span)
+            case Kind.FLOAT:
+                return ast.Literal(float(self.advance().text), span=token.span)
+            case Kind.STRING:
+                return ast.Literal(self.advance().text, span=token.span)
+            case Kind.VARIABLE:
+                raise UnsupportedError(
+                    "UNDEFINED_VARIABLE", f"{token.raw} is not defined.", span=token.span, text=self.text
+                )
+            case _:
+                pass
+        if self.accept_symbol("("):
+            return self._parenthesis(start)
+        if token.kind is Kind.WORD:
+            special = self._special(start)
+            if special is not None:
+                return special
+        return self._name(start)
+
+    def _parenthesis(self, start: int) -> ast.Expression:
+        at = self.at
+        if self._is_lambda_list():
+            params = self.separated(lambda: self.identifier("a parameter"))
+            self.expect_symbol(")")
+            self.expect_symbol("=>")
+            return ast.Lambda(params, self.expression(), span=self.span_from(start))
+        self.at = at
+        inner = self.expression()
+        self.expect_symbol(")")
+        return inner
+
+    def _is_lambda_list(self) -> bool:
+        at = self.at
+        while self.tokens[at].kind in (Kind.WORD, Kind.QUOTED) or self.tokens[at].text == ",":
+            at += 1
+        return self.tokens[at].text == ")" and self.tokens[min(at + 1, len(self.tokens) - 1)].text == "=>"
+
+    def _special(self, start: int) -> ast.Expression | None:
+        """What begins with a word of its own: constants, CASE, CAST and the constructors."""
+        if self.accept("NULL"):
+            return ast.Literal(None, span=self.span_from(start))
+        if self.is_word("TRUE", "FALSE"):
+            return ast.Literal(self.advance().text == "TRUE", span=self.span_from(start))
+        if self.accept("CASE"):
+            return self._case(start)
+        following = self.peek().text
+        if self.is_word("CAST") and following == "(":
+            self.at += 2
+            operand = self.expression()
+            self.expect("AS")
+            type_ = self.type()
+            self.expect_symbol(")")
+            return ast.Cast(operand, type_, span=self.span_from(start))
+        if self.is_word("ARRAY") and following == "[":
+            self.at += 2
+            items = () if self.is_symbol("]") else self.separated(self.expression)
+            self.expect_symbol("]")
+            return ast.ArrayOf(items, span=self.span_from(start))
+        if self.is_word("MAP", "STRUCT") and following == "(":
+            return self._constructor(start)
+        return None
+
+    def _constructor(self, start: int) -> ast.Expression:
+        kind = self.advance().text
+        self.expect_symbol("(")
+        if kind == "MAP":
+            pairs = () if self.is_symbol(")") else self.separated(self._map_entry)
+            self.expect_symbol(")")
+            return ast.MapOf(pairs, span=self.span_from(start))
+        fields = () if self.is_symbol(")") else self.separated(self._struct_entry)
+        self.expect_symbol(")")
+        return ast.StructOf(fields, span=self.span_from(start))
+
+    def _map_entry(self) -> tuple[ast.Expression, ast.Expression]:
+        key = self.expression()
+        self.expect_symbol(":=")
+        return key, self.expression()
+
+    def _struct_entry(self) -> tuple[str, ast.Expression]:
+        name = self.identifier("a field's name")
+        self.expect_symbol(":=")
+        return name, self.expression()
+
+    def _case(self, start: int) -> ast.Expression:
+        operand = None if self.is_word("WHEN") else self.expression()
+        whens: list[tuple[ast.Expression, ast.Expression]] = []
+        while self.accept("WHEN"):
+            condition = self.expression()
+            self.expect("THEN")
+            whens.append((condition, self.expression()))
+        if not whens:
+            self.fail("WHEN")
+        otherwise = self.expression() if self.accept("ELSE") else None
+        self.expect("END")
+        return ast.Case(operand, tuple(whens), otherwise, span=self.span_from(start))
+
+    def _name(self, start: int) -> ast.Expression:
+        name = self.identifier("an expression")
+        if self.accept_symbol("=>"):
+            return ast.Lambda((name,), self.expression(), span=self.span_from(start))
+        if self.accept_symbol("("):
+            return self._call(name, start)
+        if self.accept_symbol("."):
+            if self.accept_symbol("*"):
+                return ast.Star(name, span=self.span_from(start))
+            return ast.Name(self.identifier("a column"), name, span=self.span_from(start))
+        return ast.Name(name, span=self.span_from(start))
+
+    def _call(self, name: str, start: int) -> ast.Expression:
+        args: tuple[ast.Expression, ...] = ()
+        if self.is_symbol("*"):
+            star = self.advance()
+            args = (ast.Star(span=star.span),)
+        elif not self.is_symbol(")"):
+            args = self.separated(self.expression)
+        self.expect_symbol(")")
+        return ast.Call(name, args, span=self.span_from(start))

@@ -1,0 +1,107 @@
+"""The grammar of SELECT, shared by CREATE ... AS, INSERT INTO ... SELECT and the queries themselves."""
+
+from __future__ import annotations
+
+from orion.errors import ParseError
+from orion.ksql import ast
+from orion.ksql.parser import Parser
+
+_JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS")
+
+
+def parse_query(parser: Parser) -> ast.Query:
+    start = parser.at
+    parser.expect("SELECT")
+    items = parser.separated(lambda: _item(parser))
+    parser.expect("FROM")
+    source = _from(parser)
+    window = _window(parser) if parser.accept("WINDOW") else None
+    where = parser.expression() if parser.accept("WHERE") else None
+    partition_by = parser.separated(parser.expression) if parser.accept("PARTITION", "BY") else ()
+    group_by = _grouping(parser) if parser.accept("GROUP", "BY") else ()
+    having = parser.expression() if parser.accept("HAVING") else None
+    emit = _emit(parser) if parser.accept("EMIT") else None
+    limit = parser.integer("how many rows") if parser.accept("LIMIT") else None
+    return ast.Query(
+        items, source, window, where, group_by, partition_by, having, emit, limit, span=parser.span_from(start)
+    )
+
+
+def _item(parser: Parser) -> ast.SelectItem:
+    start = parser.at
+    if parser.is_symbol("*"):
+        return ast.SelectItem(ast.Star(span=parser.advance().span), span=parser.span_from(start))
+    expression = parser.expression()
+    alias = None
+    if parser.accept("AS"):
+        alias = parser.identifier("an alias")
+    elif parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_ITEM):
+        alias = parser.identifier("an alias")
+    return ast.SelectItem(expression, alias, span=parser.span_from(start))
+
+
+_ENDS_ITEM = ("FROM", "EMIT", "WHERE", "GROUP", "WINDOW", "HAVING", "PARTITION", "LIMIT")
+_ENDS_SOURCE = ("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT", *_JOINS)
+
+
+def _from(parser: Parser) -> ast.From:
+    start = parser.at
+    source = parser.identifier("a stream or table")
+    alias = source
+    if parser.accept("AS"):
+        alias = parser.identifier("an alias")
+    elif parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_SOURCE):
+        alias = parser.identifier("an alias")
+    return ast.From(source, alias, parser.is_word(*_JOINS), span=parser.span_from(start))
+
+
+def _grouping(parser: Parser) -> tuple[ast.Expression, ...]:
+    """`GROUP BY a, b` and `GROUP BY (a, b)` mean the same."""
+    at = parser.at
+    if parser.accept_symbol("("):
+        try:
+            inner = parser.separated(parser.expression)
+            if parser.accept_symbol(")") and len(inner) > 1:
+                return inner
+        except ParseError:
+            pass
+        parser.at = at  # a parenthesis that is part of one expression
+    return parser.separated(parser.expression)
+
+
+def _emit(parser: Parser) -> ast.Emit:
+    if parser.accept("CHANGES"):
+        return ast.Emit.CHANGES
+    if parser.accept("FINAL"):
+        return ast.Emit.FINAL
+    parser.fail("CHANGES or FINAL")
+
+
+def _window(parser: Parser) -> ast.WindowClause:
+    start = parser.at
+    kind = parser.identifier("TUMBLING, HOPPING or SESSION")
+    if kind not in ("TUMBLING", "HOPPING", "SESSION"):
+        parser.at -= 1
+        parser.fail("TUMBLING, HOPPING or SESSION")
+    parser.expect_symbol("(")
+    if kind != "SESSION":
+        parser.expect("SIZE")
+    size = parser.duration_ms()
+    options: dict[str, int] = {}
+    while parser.accept_symbol(","):
+        name = _window_option(parser, kind)
+        options[name] = parser.duration_ms()
+    parser.expect_symbol(")")
+    if kind == "HOPPING" and "advance_ms" not in options:
+        parser.fail("ADVANCE BY in a HOPPING window")
+    return ast.WindowClause(kind, size, span=parser.span_from(start), **options)
+
+
+def _window_option(parser: Parser, kind: str) -> str:
+    if kind == "HOPPING" and parser.accept("ADVANCE", "BY"):
+        return "advance_ms"
+    if parser.accept("RETENTION"):
+        return "retention_ms"
+    if parser.accept("GRACE", "PERIOD"):
+        return "grace_ms"
+    parser.fail("ADVANCE BY, RETENTION or GRACE PERIOD" if kind == "HOPPING" else "RETENTION or GRACE PERIOD")

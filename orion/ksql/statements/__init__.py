@@ -1,0 +1,58 @@
+"""Every statement of the dialect. A statement is one file here and one name in NAMES.
+
+    # statements/ping.py
+    STARTS = (("PING",),)                     # the words it begins with; the longest match wins
+
+    @dataclass(frozen=True)
+    class Ping:
+        def plan(self, context: Context) -> tuple[Step, ...] | Ask:
+            return (Nothing("pong"),)
+
+    def parse(parser: Parser) -> Ping:        # the cursor stands on the first of those words
+        parser.expect("PING")
+        return Ping()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+
+from orion.ksql.context import Statement
+from orion.ksql.parser import Parser
+
+NAMES = (
+    "connector",
+    "create_source",
+    "describe",
+    "drop",
+    "explain",
+    "insert",
+    "later",
+    "lifecycle",
+    "print_topic",
+    "select",
+    "set_property",
+    "show",
+)
+
+
+@cache
+def _starts() -> dict[tuple[str, ...], Callable[[Parser], Statement]]:
+    return {
+        words: module.parse
+        for module in (import_module(f"orion.ksql.statements.{name}") for name in NAMES)
+        for words in module.STARTS
+    }
+
+
+def parse_statement(parser: Parser) -> Statement:
+    """The one statement at the cursor, without its semicolon."""
+    starts = _starts()
+    ahead = tuple(parser.peek(n).text for n in range(4))
+    for length in range(len(ahead), 0, -1):
+        found = starts.get(ahead[:length])
+        if found:
+            return found(parser)
+    parser.fail(f"a statement ({', '.join(sorted({words[0] for words in starts}))})")

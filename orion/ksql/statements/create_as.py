@@ -1,0 +1,127 @@
+"""... AS SELECT: a query that runs for good and writes a new stream or table. Reached through `create_source`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orion.errors import BindError, Span, UnsupportedError
+from orion.ksql import ast
+from orion.ksql.analyse import Analysed, analyse
+from orion.ksql.context import Context, check_free
+from orion.ksql.parser import Parser
+from orion.ksql.properties import With
+from orion.ksql.queries import parse_query
+from orion.plan.relations import Query
+from orion.plan.sources import Kind, Serde, Source
+from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, StartQuery, Step
+from orion.schema import Scalar, Schema
+
+_KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands before AS."""
+
+    kind: Kind
+    name: str
+    properties: dict[str, str]
+    if_not_exists: bool
+    or_replace: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class CreateAs:
+    head: Head
+    query: ast.Query
+
+    def plan(self, context: Context) -> tuple[Step, ...] | Ask:
+        head = self.head
+        if head.if_not_exists and head.name in context.catalog.sources:
+            return (Nothing(f"Cannot add {head.kind.lower()} {head.name}: it already exists."),)
+        if head.or_replace and head.name in context.catalog.sources:
+            raise UnsupportedError("OR_REPLACE", "CREATE OR REPLACE is not run yet.", span=head.span)
+        check_free(context, head.name, head.kind, head.span)
+        if self.query.limit is not None:
+            raise BindError("LIMIT_NOT_HERE", "A query that runs for good has no LIMIT.", span=self.query.span)
+        analysed = analyse(self.query, context)
+        self._check_kind(analysed)
+        written = With.of(head.properties, head.span)
+        prefix = "CSAS" if head.kind is Kind.STREAM else "CTAS"
+        query_id = f"{prefix}_{head.name}_{context.catalog.version}"
+        sink = self._sink(analysed, written, context.text, query_id)
+        query = Query(
+            query_id,
+            analysed.relation,
+            sink,
+            (analysed.source.name,),
+            context.text,
+            tuple(sorted(context.properties.items())),
+        )
+        topic = EnsureTopic(
+            sink.topic,
+            written.number("PARTITIONS"),
+            written.number("REPLICAS"),
+            analysed.source.topic,
+            tuple((table_config(sink) | written.topic_config()).items()),
+        )
+        return (topic, DefineSource(sink), StartQuery(query))
+
+    def _check_kind(self, analysed: Analysed) -> None:
+        if analysed.kind is not self.head.kind:
+            raise BindError(
+                "WRONG_KIND",
+                f"Invalid result type. The SELECT query produces a {analysed.kind}, not a {self.head.kind}.",
+                span=self.head.span,
+                hint=f"Use CREATE {analysed.kind} {self.head.name} AS SELECT ...",
+            )
+
+    def _sink(self, analysed: Analysed, written: With, text: str, query_id: str) -> Source:
+        source, schema = analysed.source, analysed.schema
+        key = written.serde("KEY", self._inherited_key(source, schema))
+        check_key(key, schema, self.head.span)
+        value = written.serde("VALUE", source.value)
+        topic = written.text("KAFKA_TOPIC") or self.head.name
+        return Source(
+            self.head.name,
+            self.head.kind,
+            schema,
+            topic,
+            key,
+            value,
+            written.timestamp(schema),
+            analysed.window,
+            text,
+            query_id,
+        )
+
+    @staticmethod
+    def _inherited_key(source: Source, schema: Schema) -> Serde:
+        if not schema.key:
+            return Serde("NONE") if source.key.format == "NONE" else source.key
+        return Serde("KAFKA") if source.key.format == "NONE" else source.key
+
+
+def check_key(key: Serde, schema: Schema, span: Span) -> None:
+    if key.format == "KAFKA" and schema.key and (len(schema.key) > 1 or schema.key[0].type not in _KAFKA_TYPES):
+        held = " and ".join(f"{c.name} {c.type}" for c in schema.key)
+        raise BindError(
+            "INVALID_FORMAT",
+            f"The KAFKA format can't hold the key {held}.",
+            span=span,
+            hint="Add WITH (KEY_FORMAT='JSON').",
+        )
+    if key.format == "NONE" and schema.key:
+        raise BindError("INVALID_FORMAT", "KEY_FORMAT NONE goes with no key column.", span=span)
+
+
+def table_config(sink: Source) -> dict[str, str]:
+    """A table's topic keeps the last value of each key; of a windowed one, old windows go by time as well."""
+    if sink.kind is Kind.STREAM:
+        return {}
+    return {"cleanup.policy": "compact,delete" if sink.window else "compact"}
+
+
+def parse(parser: Parser, head: Head) -> CreateAs:
+    return CreateAs(head, parse_query(parser))

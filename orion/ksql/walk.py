@@ -1,0 +1,55 @@
+"""Moving over expression trees."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from orion.ksql import ast
+from orion.ksql.functions import functions
+from orion.ksql.functions.declare import Kind
+
+
+def walk(node: ast.Expression) -> Iterator[ast.Expression]:
+    """The node and everything below it."""
+    yield node
+    for field in dataclasses.fields(node):
+        for child in _expressions(getattr(node, field.name)):
+            yield from walk(child)
+
+
+def _expressions(value: Any) -> Iterator[ast.Expression]:
+    if isinstance(value, ast.Node):
+        yield cast(ast.Expression, value)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _expressions(item)
+
+
+def rewrite(node: ast.Expression, change: Callable[[ast.Expression], ast.Expression | None]) -> ast.Expression:
+    """The tree with every node that `change` gives a substitute for replaced, from the top down."""
+    substitute = change(node)
+    if substitute is not None:
+        return substitute
+    fields = {f.name: _rewritten(getattr(node, f.name), change) for f in dataclasses.fields(node)}
+    return type(node)(**fields)
+
+
+def _rewritten(value: Any, change: Callable[[ast.Expression], ast.Expression | None]) -> Any:
+    if isinstance(value, ast.Node):
+        return rewrite(cast(ast.Expression, value), change)
+    if isinstance(value, tuple):
+        return tuple(_rewritten(item, change) for item in value)
+    return value
+
+
+def is_aggregate(node: ast.Expression) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = functions().get(node.name)
+    return function is not None and function.kind is Kind.AGGREGATE
+
+
+def contains_aggregate(node: ast.Expression) -> bool:
+    return any(is_aggregate(n) for n in walk(node))

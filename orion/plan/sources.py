@@ -1,0 +1,95 @@
+"""What the catalog knows: streams and tables over topics, windows, connectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from orion.schema import Column, Role, Scalar, Schema
+
+# What every row has besides its columns. ROWTIME is the record's timestamp, or what the TIMESTAMP property names.
+ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
+WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"
+PSEUDO = {ROWTIME: Scalar.BIGINT, ROWPARTITION: Scalar.INTEGER, ROWOFFSET: Scalar.BIGINT}
+WINDOW_BOUNDS = {WINDOWSTART: Scalar.BIGINT, WINDOWEND: Scalar.BIGINT}
+
+
+class Kind(StrEnum):
+    STREAM = "STREAM"
+    TABLE = "TABLE"
+
+
+class WindowKind(StrEnum):
+    TUMBLING = "TUMBLING"
+    HOPPING = "HOPPING"
+    SESSION = "SESSION"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How rows fall into windows by ROWTIME. `grace_ms` is how long after its end a window still takes late rows."""
+
+    kind: WindowKind
+    size_ms: int  # of a session: the gap that ends it
+    advance_ms: int
+    grace_ms: int
+
+    def __str__(self) -> str:
+        match self.kind:
+            case WindowKind.TUMBLING:
+                return f"TUMBLING ( SIZE {self.size_ms} MILLISECONDS )"
+            case WindowKind.HOPPING:
+                return f"HOPPING ( SIZE {self.size_ms} MILLISECONDS , ADVANCE BY {self.advance_ms} MILLISECONDS )"
+            case WindowKind.SESSION:
+                return f"SESSION ( {self.size_ms} MILLISECONDS )"
+
+
+@dataclass(frozen=True, slots=True)
+class Serde:
+    """A format and its settings, for a key or a value."""
+
+    format: str
+    delimiter: str | None = None
+    wrap_single: bool | None = None  # a single column stands in an object (True) or alone (False); None: the format's way
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """Which column is ROWTIME, and how its text is read."""
+
+    column: str
+    format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream or table: columns over a topic."""
+
+    name: str
+    kind: Kind
+    schema: Schema
+    topic: str
+    key: Serde
+    value: Serde
+    timestamp: Timestamp | None = None
+    window: Window | None = None  # the topic's keys carry a window
+    statement: str = ""
+    query_id: str | None = None  # the query that writes it, if Orion does
+
+    @property
+    def row(self) -> Schema:
+        """The columns a query over this source sees: its own, the window's bounds, the pseudo columns."""
+        bounds = [Column(n, t, Role.KEY) for n, t in WINDOW_BOUNDS.items()] if self.window else []
+        pseudo = [Column(n, t) for n, t in PSEUDO.items()]
+        return Schema((*self.schema.columns, *bounds, *pseudo))
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A sink that keeps another system up to date with topics."""
+
+    name: str
+    plugin: str
+    sources: tuple[Source, ...]  # what it reads, as they were when it was made
+    options: tuple[tuple[str, str], ...]
+    statement: str = ""

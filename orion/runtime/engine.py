@@ -1,0 +1,209 @@
+"""Performs plans: the one place where a step has its effect. What is done is journaled, and so comes back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import assert_never
+
+import structlog
+from pyspark.sql import SparkSession
+
+from orion import sinks
+from orion.config import Config
+from orion.errors import NotFound, OrionError
+from orion.hub.kafka import Kafka
+from orion.hub.transactions import LEDGER
+from orion.plan.catalog import Catalog
+from orion.plan.relations import Query, Transient
+from orion.plan.sources import Connector, Source
+from orion.plan.steps import (
+    CreateConnector,
+    DefineSource,
+    DropConnector,
+    DropSource,
+    EnsureTopic,
+    InsertRow,
+    Nothing,
+    PauseQuery,
+    Plan,
+    ResumeQuery,
+    SetProperty,
+    StartQuery,
+    Step,
+    StopQuery,
+)
+from orion.runtime.insert import insert
+from orion.runtime.jobs import QueryJob, SinkJob, Surroundings
+from orion.runtime.journal import Journal
+from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.progress import Progress
+from orion.runtime.push import PushQuery
+from orion.runtime.queries import Queries, QueryStatus
+
+log = structlog.get_logger()
+
+
+class Engine:
+    """The running platform below its doors: catalog, queries and sinks on one Spark session and one Kafka cluster."""
+
+    def __init__(self, config: Config, kafka: Kafka, spark: SparkSession) -> None:
+        self.config = config
+        self.kafka = kafka
+        self.spark = spark
+        self._lock = threading.RLock()
+        self._journal = Journal(kafka, f"_{config.service_id}_catalog")
+        kafka.create_topic(LEDGER, 1, config={"cleanup.policy": "compact"}, exist_ok=True)
+        self.catalog: Catalog = self._journal.open()
+        self._queries = Queries(self._lag)
+
+    @property
+    def problems(self) -> list[str]:
+        """What the journal holds and can't be read."""
+        return self._journal.problems
+
+    def restore(self, progress: Callable[[str], None]) -> None:
+        """Bring back every query and sink of the catalog. One that can't start is shown as such."""
+        for query in self.catalog.queries.values():
+            progress(f"resuming {query.id}")
+            self._queries.restore(QueryJob(query, self._around(dict(query.properties))), paused=query.paused)
+        for connector in self.catalog.connectors.values():
+            progress(f"resuming connector {connector.name}")
+            try:
+                plugin = sinks.open_sink(connector)
+            except OrionError as error:
+                log.warning("connector can't start", connector=connector.name, code=error.code, reason=error.message)
+                continue
+            self._queries.restore(SinkJob(connector, plugin, self._around({})), paused=False)
+
+    # ---- effects -----------------------------------------------------------------------------------------------
+
+    def perform(self, plan: Plan) -> str:
+        """Do all of a plan's steps; what to tell about the last."""
+        with self._lock:
+            told = "Nothing to do."
+            for step in _started_before_journaled(plan.steps):
+                told = self._do(step)
+            return told
+
+    def _do(self, step: Step) -> str:
+        match step:
+            case EnsureTopic():
+                return self._ensure(step)
+            case DefineSource(source):
+                self.catalog = self._journal.put(self.catalog, source)
+                return f"{source.kind.capitalize()} {source.name} created."
+            case StartQuery(query):
+                return self._start(query)
+            case StopQuery(query_id):
+                self._queries.remove(query_id)
+                self.catalog = self._journal.drop(self.catalog, Query, query_id)
+                return f"Query {query_id} terminated."
+            case PauseQuery(query_id):
+                self._queries.pause(query_id)
+                self.catalog = self._journal.put(self.catalog, replace(self.catalog.queries[query_id], paused=True))
+                return f"Query {query_id} paused."
+            case ResumeQuery(query_id):
+                self._queries.resume(query_id)
+                self.catalog = self._journal.put(self.catalog, replace(self.catalog.queries[query_id], paused=False))
+                return f"Query {query_id} resumed."
+            case DropSource(name, kind, topic):
+                self.catalog = self._journal.drop(self.catalog, Source, name)
+                if topic is not None:
+                    self.kafka.delete_topic(topic, missing_ok=True)
+                return f"{kind.capitalize()} {name} was dropped."
+            case CreateConnector(connector):
+                return self._connect(connector)
+            case DropConnector(name):
+                self._queries.remove(name)
+                self.catalog = self._journal.drop(self.catalog, Connector, name)
+                return f"Connector {name} was dropped."
+            case InsertRow():
+                insert(self.spark, self.kafka, step)
+                return "1 row inserted."
+            case SetProperty(name, value):
+                return f"Property {name} {'unset' if value is None else f'set to {value}'}."
+            case Nothing(message):
+                return message
+            case _:
+                assert_never(step)
+
+    def _ensure(self, step: EnsureTopic) -> str:
+        partitions = step.partitions
+        if partitions is None and step.like is not None:
+            partitions = self.kafka.describe_topic(step.like).topic.partitions
+        if partitions is None:
+            try:
+                self.kafka.describe_topic(step.topic)
+            except NotFound as error:
+                raise NotFound(
+                    error.code,
+                    f"The topic {step.topic} does not exist.",
+                    hint=error.hint or "Add PARTITIONS=n to the WITH clause to create it.",
+                ) from None
+            return f"Topic {step.topic} is there."
+        made = self.kafka.create_topic(
+            step.topic, partitions, step.replicas, config=dict(step.config), exist_ok=True
+        )
+        return f"Topic {step.topic} {'created' if made else 'is there'}."
+
+    def _start(self, query: Query) -> str:
+        self.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
+        self._queries.start(QueryJob(query, self._around(dict(query.properties))))
+        self.catalog = self._journal.put(self.catalog, query)
+        return f"Created query with ID {query.id}"
+
+    def _connect(self, connector: Connector) -> str:
+        plugin = sinks.open_sink(connector)
+        job = SinkJob(connector, plugin, self._around({}))
+        self.kafka.create_topic(job.dead_letters, 1, exist_ok=True)
+        self._queries.start(job)
+        self.catalog = self._journal.put(self.catalog, connector)
+        return f"Created connector {connector.name}"
+
+    def push(self, query: Transient) -> PushQuery:
+        source = KafkaSource(
+            self.spark, self.kafka.bootstrap, "earliest" if query.from_beginning else "latest", 100_000
+        )
+        return PushQuery(query, source, 100)
+
+    def _around(self, properties: dict[str, str]) -> Surroundings:
+        engine = self.config.engine
+        # A query that runs for good starts at the beginning unless told: what it makes is a fold of the whole log.
+        starting = properties.get("auto.offset.reset", "earliest")
+        most = int(properties.get("orion.max.records.per.batch", engine.max_records_per_batch))
+        trigger = int(properties.get("orion.trigger.ms", engine.trigger_ms))
+        source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most)
+        return Surroundings(source, self._checkpoints, self.config.service_id, trigger)
+
+    @property
+    def _checkpoints(self) -> Path:
+        return self.config.data.absolute() / "checkpoints"
+
+    # ---- looking -----------------------------------------------------------------------------------------------
+
+    def statuses(self) -> list[QueryStatus]:
+        return self._queries.statuses()
+
+    def _lag(self, progress: Progress) -> int | None:
+        """Records that are there and not read yet."""
+        if not progress.offsets:
+            return None
+        try:
+            return sum(
+                max(0, end - progress.offsets[topic].get(partition, 0))
+                for topic in progress.offsets
+                for partition, end in self.kafka.end_offsets(topic, committed=True).items()
+            )
+        except OrionError:
+            return None
+
+    def close(self) -> None:
+        self._queries.close()
+
+
+def _started_before_journaled(steps: tuple[Step, ...]) -> list[Step]:
+    """A query that can't start must leave no source behind, so its start comes before its sink is journaled."""
+    return sorted(steps, key=lambda s: isinstance(s, DefineSource))

@@ -1,0 +1,32 @@
+"""INSERT INTO ... VALUES: one row, evaluated and encoded by Spark as a query's would be, produced by the server."""
+
+from __future__ import annotations
+
+import time
+
+from pyspark.sql import SparkSession
+
+from orion.errors import SchemaError
+from orion.hub.kafka import Kafka
+from orion.hub.records import Outgoing
+from orion.hub.writer import send_all
+from orion.plan.sources import ROWTIME, Kind
+from orion.plan.steps import InsertRow
+from orion.runtime import emit, rows
+from orion.schema import quote, spark_type
+
+
+def insert(spark: SparkSession, kafka: Kafka, step: InsertRow) -> None:
+    given = dict(step.values)
+    columns = [
+        f"CAST({given[c.name].spark if c.name in given else 'NULL'} AS {spark_type(c.type)}) AS {quote(c.name)}"
+        for c in step.source.schema
+    ]
+    now = f"{time.time_ns() // 1_000_000}L"
+    stamp = f"CAST({step.rowtime.spark if step.rowtime else now} AS BIGINT) AS {ROWTIME}"
+    frame = spark.range(1).selectExpr(*columns, stamp, f"FALSE AS {rows.DELETED}")
+    row = emit.records(frame, step.source).collect()[0]
+    if step.source.kind is Kind.TABLE and row.key is None:
+        raise SchemaError("NULL_KEY", f"The key of a row of {step.source.name} can't be NULL.")
+    key = None if row.key is None else bytes(row.key)
+    send_all(kafka, step.source.topic, [Outgoing(bytes(row.value), key, timestamp=row.timestamp)])

@@ -1,0 +1,120 @@
+"""The two kinds of job: a query that writes a topic, and a connector that feeds another system."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from orion.plan.fingerprint import fingerprint
+from orion.plan.relations import Query
+from orion.plan.sources import Connector, Source
+from orion.runtime import emit, rows
+from orion.runtime.dataframe import outgoing
+from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.lanes.exact import ExactLane
+from orion.runtime.scan import decoded
+from orion.sinks import Sink
+from orion.schema import quote
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What every job needs of the server."""
+
+    source: KafkaSource
+    checkpoints: Path
+    service_id: str
+    trigger_ms: int
+
+    def launch(self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]) -> StreamingQuery:
+        # A scheduler pool for each query: a long batch of one doesn't hold up the others.
+        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+        return (
+            frame.writeStream.queryName(name)
+            .outputMode("update")
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(processingTime=f"{self.trigger_ms} milliseconds")
+            .foreachBatch(write)
+            .start()
+        )
+
+
+@dataclass(frozen=True)
+class QueryJob:
+    query: Query
+    around: Surroundings
+
+    @property
+    def id(self) -> str:
+        return self.query.id
+
+    @property
+    def sink(self) -> str:
+        return self.query.sink.name
+
+    @property
+    def dead_letters(self) -> str:
+        return self.query.dead_letters
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.around.checkpoints / f"{self.query.id}-{fingerprint(self.query)}"
+
+    @property
+    def group(self) -> str:
+        return f"{self.around.service_id}.{self.query.id}"
+
+    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
+        lane = ExactLane(self.around.source.bootstrap, self.group, on_written)
+        return self.around.launch(outgoing(self.query, self.around.source.stream), self.id, self.checkpoint, lane)
+
+
+@dataclass(frozen=True)
+class SinkJob:
+    """Feeds a sink. Rows it can't decode go to the connector's dead letters, in the exact lane like any other."""
+
+    connector: Connector
+    plugin: Sink
+    around: Surroundings
+
+    @property
+    def id(self) -> str:
+        return self.connector.name
+
+    @property
+    def sink(self) -> str:
+        return self.connector.plugin
+
+    @property
+    def dead_letters(self) -> str:
+        return f"dlq.{self.connector.name}"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.around.checkpoints / f"connector-{self.connector.name}"
+
+    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
+        source = self._source()
+        group = f"{self.around.service_id}.connector.{self.connector.name}"
+        lane = ExactLane(self.around.source.bootstrap, group, on_written)
+        columns = [quote(c.name) for c in source.row]
+
+        def write(batch: DataFrame, number: int) -> None:
+            batch.persist()
+            try:
+                good = batch.where(f"{rows.BAD} IS NULL")
+                written = self.plugin.write(good.selectExpr(*columns), number)
+                on_written(Counter({self.sink: written}))
+                lane(emit.letters(batch, self.dead_letters), number)
+            finally:
+                batch.unpersist()
+
+        return self.around.launch(decoded(self.around.source.stream(source), source), self.id, self.checkpoint, write)
+
+    def _source(self) -> Source:
+        return self.connector.sources[0]

@@ -1,0 +1,64 @@
+"""The exact lane: each batch's records go to Kafka once, whatever is killed when.
+
+Spark's own Kafka sink repeats a batch after a crash and can't set a record's timestamp. Here the batch's partitions are
+handed as Arrow to Python workers that write them in transactions (see orion.hub.transactions).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from orion.hub import transactions
+
+_COUNTS = "topic STRING, records BIGINT"
+
+
+@dataclass
+class ExactLane:
+    """Writes the batches of one run of a query."""
+
+    bootstrap: str
+    group: str
+    on_written: Callable[[Counter[str]], None]
+    _first: bool = field(default=True, init=False)
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        """Called by foreachBatch, once for each batch, and again for one that a crash cut off."""
+        work = _writer(self.bootstrap, self.group, number, self._first)
+        counts: Counter[str] = Counter()
+        for row in batch.mapInArrow(work, _COUNTS).collect():
+            counts[row.topic] += row.records
+        self._first = False
+        self.on_written(counts)
+
+
+def _writer(
+    bootstrap: str, group: str, number: int, first: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        slot = transactions.Slot(bootstrap, group, context.partitionId(), number)
+        ask = first or context.attemptNumber() > 0
+        counts = transactions.write(slot, _rows(batches), first=ask)
+        yield pa.RecordBatch.from_pydict({"topic": list(counts), "records": list(counts.values())}, _SCHEMA)
+
+    return write
+
+
+_SCHEMA = pa.schema([("topic", pa.string()), ("records", pa.int64())])
+
+
+def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[transactions.Outgoing]:
+    for batch in batches:
+        topics, keys, values, times, headers = (batch.column(n).to_pylist() for n in range(5))
+        for topic, key, value, time, entries in zip(topics, keys, values, times, headers, strict=True):
+            # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
+            stamp = max(1, time)
+            yield topic, key, value, stamp, [(e["key"], e["value"]) for e in entries] if entries else None

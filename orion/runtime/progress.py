@@ -1,0 +1,59 @@
+"""What a streaming query has read, from the reports Spark gives after each batch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+Offsets = dict[str, dict[int, int]]
+
+
+@dataclass
+class Progress:
+    """Totals since this run of the query began; offsets are where it stands."""
+
+    rows_in: int = 0
+    rate: float = 0.0
+    batches: int = 0
+    offsets: Offsets = field(default_factory=dict)
+    watermark: str | None = None
+    durations: dict[str, int] = field(default_factory=dict)
+    _seen: tuple[str, int] = ("", -1)
+
+    def take(self, report: dict[str, Any]) -> None:
+        """Add one report, if it is news."""
+        run, batch = str(report.get("runId")), int(report["batchId"])
+        if run == self._seen[0] and batch < self._seen[1]:
+            return
+        sources = report.get("sources", [])
+        for source in sources:
+            for topic, ends in _offsets(source.get("endOffset")).items():
+                self.offsets.setdefault(topic, {}).update(ends)
+        if (run, batch) == self._seen:
+            if not report.get("numInputRows"):
+                self.rate = 0.0
+            return
+        self._seen = (run, batch)
+        self.rows_in += sum(_advance(s) for s in sources)
+        self.rate = float(report.get("processedRowsPerSecond") or 0.0)
+        self.batches += 1
+        self.watermark = report.get("eventTime", {}).get("watermark")
+        self.durations = dict(report.get("durationMs", {}))
+
+
+def _advance(source: dict[str, Any]) -> int:
+    """Records between the offsets: a statement that scans its topic twice still read each once."""
+    start, end = _offsets(source.get("startOffset")), _offsets(source.get("endOffset"))
+    return sum(
+        max(0, at - start.get(topic, {}).get(partition, 0)) for topic, ends in end.items() for partition, at in ends.items()
+    )
+
+
+def _offsets(written: Any) -> Offsets:
+    if written is None:
+        return {}
+    loaded = json.loads(written) if isinstance(written, str) else written
+    if not isinstance(loaded, dict):
+        return {}
+    return {topic: {int(p): int(o) for p, o in ends.items()} for topic, ends in loaded.items()}

@@ -1,0 +1,213 @@
+"""Running queries: each is one Spark stream, watched, restarted with back-off when it fails, stopped when told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+from pyspark.sql.streaming.query import StreamingQuery
+
+from orion.runtime.progress import Progress
+
+log = structlog.get_logger()
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
+_HEALTHY_S = 60.0  # a query that ran this long starts its back-off anew
+
+
+class State(StrEnum):
+    STARTING = "STARTING"
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    RESTARTING = "RESTARTING"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatus:
+    """How a query or a sink is doing, at one moment. Counts are since this server started it."""
+
+    id: str
+    sink: str
+    state: str
+    rows_in: int
+    rows_out: int
+    dead_letters: int
+    lag: int | None
+    rate: float
+    error: str | None
+    batches: int = 0
+    restarts: int = 0
+
+
+class Job(Protocol):
+    """What a supervisor runs: something that starts a stream from its checkpoint."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def sink(self) -> str: ...
+    @property
+    def checkpoint(self) -> Path: ...
+    @property
+    def dead_letters(self) -> str: ...
+    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery: ...
+
+
+@dataclass
+class Supervised:
+    """One job with its state, guarded by one lock; the supervisor's thread moves it along."""
+
+    job: Job
+    lag_of: Callable[[Progress], int | None]
+    state: State = State.STARTING
+    error: str | None = None
+    stream: StreamingQuery | None = None
+    progress: Progress = field(default_factory=Progress)
+    written: Counter[str] = field(default_factory=Counter)
+    restarts: int = 0
+    _retry_at: float = 0.0
+    _wait_s: float = _FIRST_WAIT_S
+    _started_at: float = 0.0
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def start(self) -> None:
+        with self.lock:
+            self._started_at = time.monotonic()
+            self.stream = self.job.start(self._on_written)
+            self.state, self.error = State.RUNNING, None
+
+    def _on_written(self, counts: Counter[str]) -> None:
+        self.written.update(counts)
+
+    def look(self) -> None:
+        """Notice what happened since the last look; start again what is due."""
+        with self.lock:
+            if self.stream is not None and self.state is State.RUNNING:
+                self._take_progress(self.stream)
+                if not self.stream.isActive:
+                    self._failed(_reason(self.stream.exception()))
+            elif self.state is State.RESTARTING and time.monotonic() >= self._retry_at:
+                self.restarts += 1
+                try:
+                    self.start()
+                except Exception as error:  # noqa: BLE001 - whatever stops a start is shown as the query's state
+                    self._failed(_reason(error))
+
+    def _failed(self, reason: str) -> None:
+        if time.monotonic() - self._started_at > _HEALTHY_S:
+            self._wait_s = _FIRST_WAIT_S
+        self.state, self.error = State.RESTARTING, reason
+        self._retry_at = time.monotonic() + self._wait_s
+        self._wait_s = min(_LONGEST_WAIT_S, self._wait_s * 2)
+        log.warning("query failed", query=self.job.id, reason=reason)
+
+    def _take_progress(self, stream: StreamingQuery) -> None:
+        for report in stream.recentProgress:
+            self.progress.take(json.loads(report.json))
+
+    def stop(self, state: State) -> None:
+        with self.lock:
+            self.state = state
+            if self.stream is not None:
+                self._take_progress(self.stream)
+                self.stream.stop()
+                self.stream = None
+
+    def status(self) -> QueryStatus:
+        progress = self.progress
+        letters = self.written.get(self.job.dead_letters, 0)
+        return QueryStatus(
+            self.job.id,
+            self.job.sink,
+            self.state.value,
+            progress.rows_in,
+            sum(self.written.values()) - letters,
+            letters,
+            self.lag_of(progress),
+            progress.rate if self.state is State.RUNNING else 0.0,
+            self.error,
+            progress.batches,
+            self.restarts,
+        )
+
+
+def _reason(error: BaseException | None) -> str:
+    """The first line that says something, of Spark's long texts."""
+    if error is None:
+        return "the stream ended by itself"
+    text = str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line or "Exception" in line]
+    return (telling or lines or ["unknown"])[-1 if telling else 0][:500]
+
+
+class Queries:
+    """All that runs on this server."""
+
+    def __init__(self, lag_of: Callable[[Progress], int | None]) -> None:
+        self._lag_of = lag_of
+        self._running: dict[str, Supervised] = {}
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="orion-supervisor", daemon=True)
+        self._thread.start()
+
+    def start(self, job: Job, *, paused: bool = False) -> None:
+        """Start a job. What fails at once is raised, and the job isn't kept."""
+        entry = Supervised(job, self._lag_of)
+        if paused:
+            entry.state = State.PAUSED
+        else:
+            entry.start()
+        self._running[job.id] = entry
+
+    def restore(self, job: Job, *, paused: bool) -> None:
+        """Start a job that the journal knows. What fails is shown as its state, and tried again."""
+        entry = Supervised(job, self._lag_of, state=State.PAUSED if paused else State.RESTARTING)
+        self._running[job.id] = entry
+        entry.look()
+
+
+    def pause(self, job_id: str) -> None:
+        self._running[job_id].stop(State.PAUSED)
+
+    def resume(self, job_id: str) -> None:
+        entry = self._running[job_id]
+        if entry.state is State.PAUSED:
+            entry.start()
+
+    def remove(self, job_id: str) -> None:
+        """Stop for good: the checkpoint goes too."""
+        entry = self._running.pop(job_id, None)
+        if entry is not None:
+            entry.stop(State.PAUSED)
+            shutil.rmtree(entry.job.checkpoint, ignore_errors=True)
+
+    def statuses(self) -> list[QueryStatus]:
+        return [entry.status() for entry in list(self._running.values())]
+
+    def get(self, job_id: str) -> Supervised | None:
+        return self._running.get(job_id)
+
+    def close(self) -> None:
+        self._closed.set()
+        self._thread.join(timeout=10)
+        for entry in self._running.values():
+            entry.stop(State.PAUSED)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(0.2):
+            for entry in list(self._running.values()):
+                try:
+                    entry.look()
+                except Exception as error:  # noqa: BLE001 - one query's trouble is not the others'
+                    log.warning("supervisor", query=entry.job.id, error=str(error))

@@ -1,0 +1,55 @@
+"""What the whole run shares: one broker, one Spark session. Both start on first use, so that fast tests never wait."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from orion.hub.kafka import Kafka
+
+# Nothing a developer has in the environment changes a test.
+for name in [n for n in os.environ if n.startswith("ORION_") and n != "ORION_CACHE"]:
+    del os.environ[name]
+
+
+@pytest.fixture(scope="session")
+def scratch() -> Iterator[Path]:
+    """A folder of this run, gone after it."""
+    folder = Path(tempfile.mkdtemp(prefix="orion-test-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def bootstrap(scratch: Path) -> Iterator[str]:
+    from orion.hub.embedded import EmbeddedCluster
+
+    cluster = EmbeddedCluster.start(scratch / "broker")
+    yield cluster.bootstrap
+    cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(bootstrap: str) -> Kafka:
+    from orion.hub.kafka import Kafka
+
+    return Kafka(bootstrap)
+
+
+@pytest.fixture(scope="session")
+def spark(scratch: Path) -> Iterator[SparkSession]:
+    from orion.config import Engine
+    from orion.runtime import session
+
+    started = session.start(Engine(), scratch, print)
+    yield started
+    started.stop()

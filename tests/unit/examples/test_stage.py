@@ -1,0 +1,61 @@
+"""What surrounds an example: its settings, its end, and the pipeline it submits."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from examples.music.__main__ import pipeline
+from examples.stage import Run, Settings
+from examples.topics import in_session, windowed
+from orion.errors import ConfigError
+
+
+def test_settings_have_defaults() -> None:
+    assert Settings.read({}, 200.0) == Settings(None, 200.0)
+    assert Settings.read({"DEMO_SECONDS": "", "DEMO_RATE": " "}, 200.0) == Settings(None, 200.0)
+    assert Settings.read({"DEMO_SECONDS": "45", "DEMO_RATE": "0.5"}, 200.0) == Settings(45.0, 0.5)
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "soon", "inf", "nan"])
+def test_settings_refuse_what_is_no_positive_number(text: str) -> None:
+    with pytest.raises(ConfigError, match="DEMO_SECONDS"):
+        Settings.read({"DEMO_SECONDS": text}, 200.0)
+
+
+def test_a_run_ends_by_time() -> None:
+    assert Run(0.001).over(10.0)
+    assert not Run(60.0).over(0.0)
+    assert not Run(None).over(0.0)
+    assert Run(None).left is None
+
+
+def test_a_run_ends_by_signal_and_a_second_one_breaks_off() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    run = Run(None)
+    with pytest.raises(KeyboardInterrupt), run.ended_by_signals():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert run.over(10.0)
+        os.kill(os.getpid(), signal.SIGINT)
+        run.over(10.0)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_keys_of_windows() -> None:
+    assert windowed(b"BR" + (60_000).to_bytes(8, "big")) == ("BR", 60_000)
+    assert in_session(b"u1" + (9).to_bytes(8, "big") + (3).to_bytes(8, "big")) == ("u1", 3, 9)
+
+
+def test_pipeline_takes_any_folder() -> None:
+    text = pipeline("/tmp/it's here")
+    assert "'path' = '/tmp/it''s here'" in text
+    assert "$" not in text
+
+
+@pytest.mark.parametrize("example", ["music", "trucks"])
+def test_scripts_are_short_enough_to_read(example: str) -> None:
+    script = Path(__file__).parents[3] / "examples" / example / "pipeline.sql"
+    assert all(len(row) <= 120 for row in script.read_text(encoding="utf-8").split("\n"))
