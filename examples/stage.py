@@ -7,15 +7,17 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import structlog
 from rich.console import Console
 
+from examples.checks import Check, all_hold, show
 from orion.config import load
 from orion.errors import ConfigError, Conflict, OrionError
 from orion.hub.running import Running
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from orion.app import Orion
 
 DRAIN_S = 120.0
+LOG = "demo.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +103,24 @@ def fresh_orion(data: Path, console: Console) -> Iterator[Orion]:
         raise Conflict("DEMO_RUNS", f"An Orion runs on {data}.", hint="Stop it first, or wait for it to end.")
     shutil.rmtree(data, ignore_errors=True)
     config = load(flags={"data": data, "web.port": 0})
-    with Orion.start(config, progress=lambda line: console.print(line, style="dim", highlight=False)) as orion:
+    with _logging_to(data / LOG), Orion.start(config, progress=_dimly(console)) as orion:
         yield orion
+
+
+@contextmanager
+def _logging_to(path: Path) -> Iterator[None]:
+    """Orion's own log lines go to a file: on the screen they would fall between the panels."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(file))
+        try:
+            yield
+        finally:
+            structlog.reset_defaults()
+
+
+def _dimly(console: Console) -> Callable[[str], None]:
+    return lambda line: console.print(line, style="dim", highlight=False, soft_wrap=True)
 
 
 def drained(orion: Orion, console: Console) -> bool:
@@ -111,6 +130,15 @@ def drained(orion: Orion, console: Console) -> bool:
     if not done:
         console.print(f"Some queries still lag after {DRAIN_S:.0f} s.", style="bold red")
     return done
+
+
+def settled(console: Console, account: Sequence[Check], data: Path) -> int:
+    """Print the account; the exit code is 0 only when it balances."""
+    show(console, "The account", account)
+    if all_hold(account):
+        return 0
+    console.print(f"What Orion has logged is in {data / LOG}.", highlight=False)
+    return 1
 
 
 def unhealthy(orion: Orion) -> int:

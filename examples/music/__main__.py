@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from examples.checks import all_hold, show
 from examples.music.account import checks, measure
 from examples.music.dashboard import Dashboard
 from examples.music.feed import MusicFeed, Sent
-from examples.stage import Run, Settings, drained, played
+from examples.stage import Run, Settings, drained, played, settled
 
 if TYPE_CHECKING:
     from orion.app import Orion
@@ -47,7 +46,9 @@ def demonstrate(orion: Orion, settings: Settings, console: Console, data: Path) 
             Dashboard(orion, feed, console, str(data)).show(run)
         finally:
             sent = feed.stop()
-        return _settle(orion, feed, sent, console, lake)
+        _tell(sent, console)
+        drained(orion, console)
+        return settled(console, checks(sent, measure(orion, lake, feed.ledger)), data)
 
 
 def pipeline(lake: str) -> str:
@@ -56,20 +57,18 @@ def pipeline(lake: str) -> str:
     return Template(PIPELINE.read_text(encoding="utf-8")).substitute(LAKE=quoted)
 
 
-def _settle(orion: Orion, feed: MusicFeed, sent: Sent, console: Console, lake: str) -> int:
+def _tell(sent: Sent, console: Console) -> None:
     console.print(
         f"{sent.total:,} plays are in the log: {sent.on_time:,} on time, {sent.late:,} late, "
         f"{sent.skipped:,} skipped within seconds, {sent.malformed:,} malformed.",
         highlight=False,
+        soft_wrap=True,
     )
-    drained(orion, console)
-    account = checks(sent, measure(orion, lake, feed.ledger))
-    show(console, "The account", account)
-    return 0 if all_hold(account) else 1
 
 
 def _invite(orion: Orion, console: Console, data: Path) -> None:
-    console.print(f"Orion answers at {orion.url}, Kafka at {orion.bootstrap}. In another shell, try:", highlight=False)
+    addresses = f"Orion answers at {orion.url}, Kafka at {orion.bootstrap}."
+    console.print(f"{addresses} In another shell, try:", highlight=False, soft_wrap=True)
     for command in TRY:
         console.print(f"  orion --data {data} {command}", style="cyan", highlight=False, soft_wrap=True)
 

@@ -53,6 +53,7 @@ class Dashboard:
         self._repeat(run, follower, LINE_EVERY_S, self._print)
 
     def _repeat(self, run: Run, follower: Follower, every: float, draw: Callable[[Snapshot], None]) -> None:
+        self._snapshot(run)  # the first look is what rates are measured from
         while not run.over(every):
             follower.poll()
             self._results.prune()

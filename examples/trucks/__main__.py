@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from examples.checks import all_hold, show
 from examples.feed import PRODUCER, Feed
-from examples.stage import Run, Settings, drained, played, unhealthy
+from examples.stage import Run, Settings, drained, played, settled, unhealthy
 from examples.topics import fold
 from examples.trucks.account import LastSeen, checks
 from examples.trucks.fleet import Fleet
@@ -39,9 +38,7 @@ def demonstrate(orion: Orion, settings: Settings, console: Console, data: Path) 
             feed.stop()
         drained(orion, console)
         table = {key.decode(): row for key, row in fold(orion.kafka, "TRUCK_POSITIONS").items()}
-        account = checks(seen, feed.failed, table, unhealthy(orion))
-        show(console, "The account", account)
-        return 0 if all_hold(account) else 1
+        return settled(console, checks(seen, feed.failed, table, unhealthy(orion)), data)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,15 @@ TIMEOUT = 15.0
 EARLIEST: int = OFFSET_SPEC_EARLIEST
 END: int = OFFSET_SPEC_LATEST
 _POLL = 0.05
-_LEADERLESS = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+_LEADERLESS = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

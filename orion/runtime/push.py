@@ -35,6 +35,7 @@ class PushQuery:
         self.id = f"transient_{query.source}_{uuid.uuid4().hex[:12]}"
         self.columns: tuple[Named, ...] = query.columns
         self._limit = query.limit
+        self._given = 0
         self._waiting: queue.Queue[list[Any]] = queue.Queue(_MOST_WAITING)
         self._closed = threading.Event()
         self._checkpoint = Path(tempfile.mkdtemp(prefix="orion-push-"))
@@ -63,19 +64,24 @@ class PushQuery:
     def poll(self, timeout: float) -> list[Any] | None:
         """The next row, or None when none came in time. Raises what stopped the stream."""
         try:
-            return self._waiting.get(timeout=timeout)
+            row = self._waiting.get(timeout=timeout)
+            self._given += 1
+            return row
         except queue.Empty:
             if not self._stream.isActive and not self._closed.is_set() and self._waiting.empty():
                 failure = self._stream.exception()
                 raise ExternalError("PUSH_QUERY_FAILED", f"The query stopped: {failure}.") from failure
             return None
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the reader has all it asked for, or left."""
+        return self._closed.is_set() or (self._limit is not None and self._given >= self._limit)
+
     def __iter__(self) -> Iterator[list[Any]]:
-        given = 0
-        while not self._closed.is_set() and (self._limit is None or given < self._limit):
+        while not self.is_done:
             row = self.poll(0.25)
             if row is not None:
-                given += 1
                 yield row
 
     def close(self) -> None:

@@ -119,8 +119,8 @@ class Answer:
 def answers(spark: SparkSession) -> dict[str, Answer | Exception]:
     calls = [call for _, call, _ in EXAMPLES] + [call for call, _ in EDGES]
     found: dict[str, Answer | Exception] = {}
-    for start in range(0, len(calls), 60):
-        _evaluate(spark, calls[start : start + 60], found)
+    for start in range(0, len(calls), 100):
+        _evaluate(spark, calls[start : start + 100], found)
     return found
 
 

@@ -1,0 +1,3 @@
+"""Every route. A family of endpoints is one file here and one name in NAMES; the file holds `router`."""
+
+NAMES = ("health", "ksql", "query_stream")

@@ -68,5 +68,6 @@ def test_show_prints_the_verdict_and_each_line() -> None:
     console = Console(width=100, record=True, file=io.StringIO())
     show(console, "The account", [Check("apples", 1_000, 1_000), Check("pears", 0, 7)])
     text = console.export_text()
-    assert "1,000" in text and "NO" in text
+    assert "1,000" in text
+    assert "NO" in text
     assert "1 of 2 lines differ" in text

@@ -49,7 +49,7 @@ class Numbered:
 
 
 class Broker:
-    """Stands in for the producer: refuses every tenth event, answers the others at once, keeps the last three waiting."""
+    """Stands in for the producer: refuses every tenth event, answers the others at once, then falls silent."""
 
     def __init__(self, enough: int) -> None:
         self.enough = enough

@@ -1,0 +1,97 @@
+"""The CLI's side of the HTTP door: the same API that every ksqlDB client uses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import httpx
+
+from orion.errors import ExternalError, OrionError, Span, SqlError, UserError
+
+Entity = dict[str, Any]
+
+
+class Client:
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.properties: dict[str, str] = {}
+        self._http = httpx.Client(base_url=url, timeout=httpx.Timeout(10.0, read=None))
+
+    def info(self) -> Entity:
+        found: Entity = self._checked(self._send("GET", "/info"))["KsqlServerInfo"]
+        return found
+
+    def execute(self, statement: str) -> list[Entity]:
+        """Statements that answer at once."""
+        body = {"ksql": statement, "streamsProperties": self.properties}
+        answered: list[Entity] = self._checked(self._send("POST", "/ksql", body))
+        return answered
+
+    def stream(self, statement: str) -> Generator[Any, None, None]:
+        """A push query: first its head, then its rows."""
+        body = {"sql": statement, "properties": self.properties}
+        try:
+            with self._http.stream("POST", "/query-stream", json=body) as response:
+                if response.status_code != 200:
+                    response.read()
+                    self._checked(response)
+                for line in response.iter_lines():
+                    if line:
+                        yield _row(json.loads(line))
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def names(self) -> list[str]:
+        """Everything that can be completed: streams, tables, their columns, queries."""
+        streams, tables, queries = self.execute("SHOW STREAMS; SHOW TABLES; SHOW QUERIES;")
+        return [
+            *(s["name"] for s in streams["streams"]),
+            *(t["name"] for t in tables["tables"]),
+            *(q["id"] for q in queries["queries"]),
+        ]
+
+    def _send(self, method: str, path: str, body: Entity | None = None) -> httpx.Response:
+        try:
+            return self._http.request(method, path, json=body)
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: Exception) -> ExternalError:
+        return ExternalError(
+            "SERVER_UNREACHABLE", f"No Orion answers at {self.url}: {error}.", hint="Start one with `orion up`."
+        )
+
+    @staticmethod
+    def _checked(response: httpx.Response) -> Any:
+        try:
+            body = response.json()
+        except ValueError:
+            body = {"code": "BAD_ANSWER", "message": f"The server answered {response.status_code}."}
+        if response.status_code == 200:
+            return body
+        raise _error(body)
+
+    def close(self) -> None:
+        self._http.close()
+
+
+def _row(line: Any) -> Any:
+    if isinstance(line, dict) and "error_code" in line:
+        raise _error(line)
+    return line
+
+
+def _error(body: Entity) -> OrionError:
+    """The server's error, as if it had been raised here."""
+    code, message, hint = body.get("code", "ERROR"), body.get("message", "?"), body.get("hint")
+    if body.get("@type") != "statement_error":
+        return UserError(code, message, hint=hint)
+    text = body.get("statementText", "")
+    span = None
+    if "line" in body:
+        start = sum(len(line) + 1 for line in text.split("\n")[: body["line"] - 1]) + body["column"] - 1
+        width = body.get("context", "").count("^")
+        span = Span(start, start + width)
+    return SqlError(code, message, span=span, text=text, hint=hint)

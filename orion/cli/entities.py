@@ -1,0 +1,154 @@
+"""Answers of the server on a terminal: each kind of entity as a table, or as a few facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from orion.cli import output
+
+Entity = dict[str, Any]
+
+
+def show(entity: Entity) -> None:
+    draw = _DRAWN.get(entity.get("@type", ""))
+    if draw is None:
+        output.document(entity)
+    else:
+        draw(entity)
+
+
+def _status(entity: Entity) -> None:
+    typer.echo(entity["commandStatus"]["message"])
+
+
+def _topics(entity: Entity) -> None:
+    rows = [(t["name"], len(t["replicaInfo"]), t["replicaInfo"][0] if t["replicaInfo"] else 0) for t in entity["topics"]]
+    output.table(("topic", "partitions", "replication"), rows)
+
+
+def _sources(entity: Entity) -> None:
+    listed = entity[entity["@type"]]
+    columns = ("name", "topic", "key format", "value format", "windowed")
+    output.table(columns, [(s["name"], s["topic"], s["keyFormat"], s["valueFormat"], s["isWindowed"]) for s in listed])
+
+
+def _queries(entity: Entity) -> None:
+    columns = ("id", "state", "sink", "rows in", "rows out", "dead letters", "lag", "error")
+    output.table(columns, [_query_row(q) for q in entity["queries"]])
+
+
+def _query_row(query: Entity) -> tuple[Any, ...]:
+    sink = ",".join(query["sinks"])
+    numbers = (query["rowsIn"], query["rowsOut"], query["deadLetters"], query["lag"])
+    return (query["id"], query["state"], sink, *numbers, query["error"])
+
+
+def _functions(entity: Entity) -> None:
+    output.table(("function", "type"), [(f["name"], f["type"]) for f in entity["functions"]])
+
+
+def _properties(entity: Entity) -> None:
+    output.table(("property", "value"), [(p["name"], p["value"]) for p in entity["properties"]])
+
+
+def _connectors(entity: Entity) -> None:
+    rows = [(c["name"], c["type"], c["className"], c["state"], c.get("rowsOut"), c.get("error")) for c in entity["connectors"]]
+    output.table(("name", "type", "class", "state", "rows", "error"), rows)
+
+
+def _connector(entity: Entity) -> None:
+    status = entity["status"]
+    output.facts(
+        {
+            "name": status["name"],
+            "class": entity["connectorClass"],
+            "state": status["state"],
+            "topics": entity["topics"],
+            "rows": status.get("rowsOut"),
+            "dead letters": status.get("deadLetters"),
+            "lag": status.get("lag"),
+            "error": status.get("error"),
+            **entity["options"],
+        }
+    )
+
+
+def _source(entity: Entity) -> None:
+    described = entity["sourceDescription"]
+    output.table(
+        ("field", "type"),
+        [(f["name"], type_text(f["schema"]) + _key_mark(f, described)) for f in described["fields"]],
+        title=f"{described['name']} ({described['type'].lower()})",
+    )
+    if not described["extended"]:
+        return
+    facts = {
+        "topic": described["topic"],
+        "partitions": described["partitions"],
+        "replication": described["replication"],
+        "key format": described["keyFormat"],
+        "value format": described["valueFormat"],
+        "timestamp": described["timestamp"] or "the record's",
+        "window": described["window"],
+        "read by": [q["id"] for q in described["readQueries"]] or None,
+        "written by": [q["id"] for q in described["writeQueries"]] or None,
+        "statistics": described["statistics"],
+    }
+    output.facts(facts)
+    typer.echo(described["statement"])
+
+
+def _key_mark(field: Entity, described: Entity) -> str:
+    if field.get("type") != "KEY":
+        return ""
+    return " (primary key)" if described["type"] == "TABLE" else " (key)"
+
+
+def type_text(schema: Entity) -> str:
+    match schema["type"]:
+        case "ARRAY":
+            return f"ARRAY<{type_text(schema['memberSchema'])}>"
+        case "MAP":
+            return f"MAP<STRING, {type_text(schema['memberSchema'])}>"
+        case "STRUCT":
+            fields = (f"{f['name']} {type_text(f['schema'])}" for f in schema["fields"])
+            return f"STRUCT<{', '.join(fields)}>"
+        case "DECIMAL":
+            parameters = schema["parameters"]
+            return f"DECIMAL({parameters['precision']}, {parameters['scale']})"
+        case name:
+            return str(name)
+
+
+def _function(entity: Entity) -> None:
+    typer.echo(f"{entity['name']} ({entity['type'].lower()}): {entity['description']}")
+    for variant in entity["functions"]:
+        typer.echo(f"  {variant['signature']}")
+    for example in entity["examples"]:
+        typer.echo(f"  {example['call']} = {example['result']}")
+
+
+def _explained(entity: Entity) -> None:
+    described = entity["queryDescription"]
+    if described["state"]:
+        output.facts({"id": described["id"], "state": described["state"]})
+    typer.echo(described["executionPlan"])
+
+
+_DRAWN: dict[str, Callable[[Entity], None]] = {
+    "currentStatus": _status,
+    "kafka_topics": _topics,
+    "streams": _sources,
+    "tables": _sources,
+    "queries": _queries,
+    "function_names": _functions,
+    "properties": _properties,
+    "connector_list": _connectors,
+    "connector_description": _connector,
+    "sourceDescription": _source,
+    "describe_function": _function,
+    "queryDescription": _explained,
+}

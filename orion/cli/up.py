@@ -1,0 +1,77 @@
+"""`orion up`: run the platform until Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from orion.cli import output
+from orion.cli.target import options
+
+if TYPE_CHECKING:
+    from orion.web.platform import Platform
+
+
+def command(
+    ctx: typer.Context,
+    port: Annotated[int | None, typer.Option(help="HTTP port; 0 picks a free one.", show_default=False)] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.", show_default=False)] = None,
+    bootstrap: Annotated[
+        str | None, typer.Option(help="host:port of a Kafka cluster to use instead of an embedded one.")
+    ] = None,
+    brokers: Annotated[int | None, typer.Option(help="Embedded brokers: 1 or 3.", show_default=False)] = None,
+    kafka_port: Annotated[int | None, typer.Option(help="Port of the first embedded broker.", show_default=False)] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder for data, checkpoints and logs.", show_default=False)] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="A SQL script to run once everything is up.", show_default=False)
+    ] = None,
+) -> None:
+    """Run the platform: Kafka, Spark and the HTTP server, with every query there was."""
+    flags: dict[str, object] = {
+        "web__port": port,
+        "web__host": host,
+        "hub__bootstrap": bootstrap,
+        "hub__brokers": brokers,
+        "hub__port": kafka_port,
+    }
+    if data is not None:
+        flags["data"] = data
+    config = options(ctx).config(**flags)
+    script = file.read_text(encoding="utf-8") if file else None
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+
+    from orion.web.platform import running
+
+    with running(config, output.note) as platform:
+        # Spark's client installs a handler of its own for Ctrl-C; ours ends everything in order.
+        signal.signal(signal.SIGINT, lambda *_: stopping.set())
+        if script:
+            platform.orion.execute(script)
+        _announce(platform)
+        stopping.wait()
+        output.note("stopping ...")
+    output.note("stopped")
+
+
+def _announce(platform: Platform) -> None:
+    orion = platform.orion
+    catalog = orion.engine.catalog
+    output.facts(
+        {
+            "Kafka": orion.bootstrap,
+            "HTTP": platform.url,
+            "Spark": f"{orion.spark.version} {orion.spark.sparkContext.master}",
+            "data": str(orion.engine.config.data.absolute()),
+            "catalog": f"{len(catalog.sources)} streams and tables, {len(catalog.queries)} queries, "
+            f"{len(catalog.connectors)} connectors",
+        }
+    )
+    for problem in orion.engine.problems:
+        output.note(f"catalog: {problem}")
+    output.note("Ctrl-C stops. Try in another terminal: orion sql")
