@@ -1,4 +1,4 @@
-"""What every example does around its own part: settings from the environment, an Orion of its own, an orderly end."""
+"""What every example does around its own part: settings from the environment, a platform of its own, an orderly end."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from orion.hub.running import Running
 
 if TYPE_CHECKING:
     from orion.app import Orion
+    from orion.web.platform import Platform
 
 DRAIN_S = 120.0
 LOG = "demo.log"
@@ -94,17 +95,17 @@ class Run:
 
 
 @contextmanager
-def fresh_orion(data: Path, console: Console) -> Iterator[Orion]:
-    """An Orion on an emptied folder, so that an account at the end counts this run and nothing else."""
+def fresh_platform(data: Path, console: Console) -> Iterator[Platform]:
+    """A platform on an emptied folder, so that an account at the end counts this run and nothing else."""
     # Imported late: the settings and the folder are checked before Spark's client is loaded.
-    from orion.app import Orion
+    from orion.web.platform import running
 
     if Running.read(data) is not None:
         raise Conflict("DEMO_RUNS", f"An Orion runs on {data}.", hint="Stop it first, or wait for it to end.")
     shutil.rmtree(data, ignore_errors=True)
     config = load(flags={"data": data, "web.port": 0})
-    with _logging_to(data / LOG), Orion.start(config, progress=_dimly(console)) as orion:
-        yield orion
+    with _logging_to(data / LOG), running(config, _dimly(console)) as platform:
+        yield platform
 
 
 @contextmanager
@@ -146,13 +147,13 @@ def unhealthy(orion: Orion) -> int:
     return sum(status.state != "RUNNING" or status.lag != 0 for status in orion.queries())
 
 
-def played(example: Callable[[Orion, Settings, Console, Path], int], data: Path, rate: float) -> int:
-    """Run an example on a fresh Orion; its exit code, or that of the error that ends it."""
+def played(example: Callable[[Platform, Settings, Console, Path], int], data: Path, rate: float) -> int:
+    """Run an example on a fresh platform; its exit code, or that of the error that ends it."""
     console = Console()
     try:
         settings = Settings.read(os.environ, rate)
-        with fresh_orion(data, console) as orion:
-            return example(orion, settings, console, data)
+        with fresh_platform(data, console) as platform:
+            return example(platform, settings, console, data)
     except OrionError as error:
         console.print(f"{error.code}: {error.message}", style="bold red", highlight=False, soft_wrap=True)
         if error.hint:

@@ -60,7 +60,10 @@ def _show(ask: Show, engine: Engine) -> Entity:
         case "PROPERTIES":
             return {"@type": "properties", "properties": _properties(engine)}
         case "CONNECTORS":
-            return {"@type": "connector_list", "connectors": [_connector(c, engine) for c in catalog.connectors.values()]}
+            return {
+                "@type": "connector_list",
+                "connectors": [_connector(c, engine) for c in catalog.connectors.values()],
+            }
         case _:
             assert_never(ask.what)
 

@@ -1,7 +1,7 @@
 """The composition root: everything Orion is made of, put together once.
 
-    with Orion.start(load(), progress=print) as orion:
-        orion.execute("CREATE STREAM ...;")
+with Orion.start(load(), progress=print) as orion:
+    orion.execute("CREATE STREAM ...;")
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Self
-
-from pyspark.sql import SparkSession
 
 from orion import answers, ksql
 from orion.config import Config
@@ -59,7 +57,7 @@ class Orion:
             kafka.check(10.0)
             progress("starting Spark")
             spark = session.start(config.engine, config.data, progress)
-            stack.callback(spark.stop)
+            stack.callback(session.stop, spark)
             engine = Engine(config, kafka, spark)
             stack.callback(engine.close)
             engine.restore(progress)
@@ -74,11 +72,11 @@ class Orion:
         return self.engine.kafka
 
     @property
-    def spark(self) -> SparkSession:
+    def spark(self) -> session.Spark:
         return self.engine.spark
 
     def execute(self, script: str, properties: Mapping[str, str] | None = None) -> list[Entity]:
-        """Run every statement of a script, each against what the ones before it made. All are parsed before any runs."""
+        """Run every statement of a script, each against what those before it made. All are parsed before any runs."""
         statements = ksql.split(script)
         for text in statements:
             ksql.check_syntax(text)
@@ -159,7 +157,7 @@ class Orion:
 
 
 def _sampled(reader: Reader, interval: int, limit: int | None) -> Iterator[Record | None]:
-    """Every `interval`-th record, `limit` at most; None where nothing came for a while, so that the caller may leave."""
+    """Every `interval`-th record, `limit` at most; None when nothing comes for a while, so that the caller may leave."""
     given = seen = 0
     with reader:
         while limit is None or given < limit:

@@ -26,7 +26,9 @@ class Section(BaseModel):
 class Hub(Section):
     """Where the log lives."""
 
-    bootstrap: str | None = Field(default=None, description="host:port of a Kafka cluster; none: an embedded broker is started")
+    bootstrap: str | None = Field(
+        default=None, description="host:port of a Kafka cluster; none: an embedded broker is started"
+    )
     brokers: Literal[1, 3] = Field(default=1, description="embedded brokers; 3 gives replication 3 with min.insync 2")
     port: int = Field(default=0, description="port of the first embedded broker; 0 picks a free one and keeps it")
     heap: str = Field(default="512m", description="heap of an embedded broker")
@@ -38,7 +40,9 @@ class Engine(Section):
 
     master: str = Field(default="local[*]", description="Spark master")
     memory: str = Field(default="2g", description="driver heap")
-    shuffle_partitions: int = Field(default=2, ge=1, description="partitions of keyed state; fixed for the life of a query")
+    shuffle_partitions: int = Field(
+        default=2, ge=1, description="partitions of keyed state; fixed for the life of a query"
+    )
     trigger_ms: int = Field(default=300, ge=0, description="shortest time from one micro-batch to the next")
     max_records_per_batch: int = Field(default=100_000, ge=1, description="most records a micro-batch reads")
     conf: dict[str, str] = Field(default_factory=dict, description="any other Spark setting")
@@ -53,10 +57,16 @@ class Web(Section):
 
 class Config(BaseSettings):
     model_config = SettingsConfigDict(
-        frozen=True, extra="forbid", env_prefix="ORION_", env_nested_delimiter="__", nested_model_default_partial_update=True
+        frozen=True,
+        extra="forbid",
+        env_prefix="ORION_",
+        env_nested_delimiter="__",
+        nested_model_default_partial_update=True,
     )
 
-    service_id: str = Field(default="orion", pattern=r"^[a-z0-9_-]+$", description="prefix of internal topics and groups")
+    service_id: str = Field(
+        default="orion", pattern=r"^[a-z0-9_-]+$", description="prefix of internal topics and groups"
+    )
     data: Path = Field(default=Path(".orion"), description="folder for broker data, checkpoints and logs")
     hub: Hub = Hub()
     engine: Engine = Engine()

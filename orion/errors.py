@@ -147,9 +147,7 @@ class ExternalError(OrionError):
     http_status = 503
     exit_code = 69
 
-    def __init__(
-        self, code: str, message: str, *, hint: str | None = None, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, *, hint: str | None = None, retry_after: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
         self.retry_after = retry_after
 

@@ -81,7 +81,7 @@ def is_numeric(type_: SqlType) -> bool:
 
 
 def spark_type(type_: SqlType) -> str:
-    """The type in Spark's DDL. TIME is the milliseconds of the day: Spark's own TIME can't be shuffled or stored yet."""
+    """The type in Spark's DDL. TIME is the milliseconds of the day: Spark's own TIME is no stable type yet."""
     match type_:
         case Scalar.BYTES:
             return "BINARY"

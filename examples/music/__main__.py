@@ -15,7 +15,7 @@ from examples.music.feed import MusicFeed, Sent
 from examples.stage import Run, Settings, drained, played, settled
 
 if TYPE_CHECKING:
-    from orion.app import Orion
+    from orion.web.platform import Platform
 
 DATA = Path(".orion/demo")
 RATE = 200.0
@@ -27,23 +27,24 @@ TRY = (
 )
 
 
-def demonstrate(orion: Orion, settings: Settings, console: Console, data: Path) -> int:
-    """The demo on an Orion that runs: feed, pipeline, dashboard, account.
+def demonstrate(platform: Platform, settings: Settings, console: Console, data: Path) -> int:
+    """The demo on a platform that runs: feed, pipeline, dashboard, account.
 
     The exit code is 0 only when everything produced is accounted for.
     """
+    orion = platform.orion
     lake = str((data / "lake" / "plays").resolve())
     feed = MusicFeed(orion.kafka, settings.rate)
     console.print("Loading users and tracks ...", style="dim")
     feed.load()
     console.print("Starting the pipeline ...", style="dim")
     orion.execute(pipeline(lake))
-    _invite(orion, console, data)
+    _invite(platform, console, data)
     run = Run(settings.seconds)
     with run.ended_by_signals():
         feed.start()
         try:
-            Dashboard(orion, feed, console, str(data)).show(run)
+            Dashboard(platform, feed, console, str(data)).show(run)
         finally:
             sent = feed.stop()
         _tell(sent, console)
@@ -66,8 +67,8 @@ def _tell(sent: Sent, console: Console) -> None:
     )
 
 
-def _invite(orion: Orion, console: Console, data: Path) -> None:
-    addresses = f"Orion answers at {orion.url}, Kafka at {orion.bootstrap}."
+def _invite(platform: Platform, console: Console, data: Path) -> None:
+    addresses = f"Orion answers at {platform.url}, Kafka at {platform.orion.bootstrap}."
     console.print(f"{addresses} In another shell, try:", highlight=False, soft_wrap=True)
     for command in TRY:
         console.print(f"  orion --data {data} {command}", style="cyan", highlight=False, soft_wrap=True)

@@ -17,7 +17,7 @@ from examples.stage import Run
 from examples.topics import Follower
 
 if TYPE_CHECKING:
-    from orion.app import Orion
+    from orion.web.platform import Platform
 
 REFRESH_S = 0.5
 LINE_EVERY_S = 5.0
@@ -26,8 +26,9 @@ LINE_EVERY_S = 5.0
 class Dashboard:
     """Looks at the platform and the result topics, and draws what it sees until the run is over."""
 
-    def __init__(self, orion: Orion, feed: MusicFeed, console: Console, data: str) -> None:
-        self._orion = orion
+    def __init__(self, platform: Platform, feed: MusicFeed, console: Console, data: str) -> None:
+        self._orion = platform.orion
+        self._url = platform.url
         self._feed = feed
         self._console = console
         self._data = data
@@ -71,7 +72,7 @@ class Dashboard:
         rates = self._speed.note(time.monotonic(), counters(sent, statuses))
         return Snapshot(
             bootstrap=self._orion.bootstrap,
-            url=self._orion.url,
+            url=self._url,
             elapsed=run.elapsed,
             left=run.left,
             sent=sent,

@@ -16,15 +16,16 @@ from examples.trucks.fleet import Fleet
 from examples.trucks.screen import Screen
 
 if TYPE_CHECKING:
-    from orion.app import Orion
+    from orion.web.platform import Platform
 
 DATA = Path(".orion/trucks")
 RATE = 20.0
 PIPELINE = Path(__file__).with_name("pipeline.sql")
 
 
-def demonstrate(orion: Orion, settings: Settings, console: Console, data: Path) -> int:
-    """The demo on an Orion that runs: pipeline, feed, screen, account."""
+def demonstrate(platform: Platform, settings: Settings, console: Console, data: Path) -> int:
+    """The demo on a platform that runs: pipeline, feed, screen, account."""
+    orion = platform.orion
     console.print("Starting the pipeline ...", style="dim")
     orion.execute(PIPELINE.read_text(encoding="utf-8"))
     seen = LastSeen()

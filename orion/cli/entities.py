@@ -25,7 +25,9 @@ def _status(entity: Entity) -> None:
 
 
 def _topics(entity: Entity) -> None:
-    rows = [(t["name"], len(t["replicaInfo"]), t["replicaInfo"][0] if t["replicaInfo"] else 0) for t in entity["topics"]]
+    rows = [
+        (t["name"], len(t["replicaInfo"]), t["replicaInfo"][0] if t["replicaInfo"] else 0) for t in entity["topics"]
+    ]
     output.table(("topic", "partitions", "replication"), rows)
 
 
@@ -55,7 +57,10 @@ def _properties(entity: Entity) -> None:
 
 
 def _connectors(entity: Entity) -> None:
-    rows = [(c["name"], c["type"], c["className"], c["state"], c.get("rowsOut"), c.get("error")) for c in entity["connectors"]]
+    rows = [
+        (c["name"], c["type"], c["className"], c["state"], c.get("rowsOut"), c.get("error"))
+        for c in entity["connectors"]
+    ]
     output.table(("name", "type", "class", "state", "rows", "error"), rows)
 
 

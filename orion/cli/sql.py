@@ -149,4 +149,3 @@ def _print_rows(names: list[str], stream: Iterator[Any]) -> None:
 
 def _fitted(text: str, width: int) -> str:
     return text.ljust(width) if len(text) <= width else text[: width - 1] + "…"
-

@@ -24,8 +24,12 @@ def command(
         str | None, typer.Option(help="host:port of a Kafka cluster to use instead of an embedded one.")
     ] = None,
     brokers: Annotated[int | None, typer.Option(help="Embedded brokers: 1 or 3.", show_default=False)] = None,
-    kafka_port: Annotated[int | None, typer.Option(help="Port of the first embedded broker.", show_default=False)] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder for data, checkpoints and logs.", show_default=False)] = None,
+    kafka_port: Annotated[
+        int | None, typer.Option(help="Port of the first embedded broker.", show_default=False)
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder for data, checkpoints and logs.", show_default=False)
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="A SQL script to run once everything is up.", show_default=False)
     ] = None,

@@ -24,7 +24,9 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     schema = ", ".join([*fields, f"{_CORRUPT} STRING"]).replace("'", "\\'")
     parsed = f"from_json({text}, '{schema}', {_OPTIONS})"
     bad = f"({value} IS NULL OR {value}.{_CORRUPT} IS NOT NULL)"
-    return Decoded(parsed, tuple(_field(c, names, value) for c, names in spelled), bad, "'not the JSON that was declared'")
+    return Decoded(
+        parsed, tuple(_field(c, names, value) for c, names in spelled), bad, "'not the JSON that was declared'"
+    )
 
 
 def _is_bare(columns: tuple[Column, ...], serde: Serde) -> bool:

@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,11 +21,12 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from orion.errors import ConfigError, Conflict, ExternalError, OrionError
-from orion.hub import broker_settings, cluster_data, leash
+from orion.hub import broker_settings, cluster_data
 from orion.hub.cluster_data import HOST, Node
 from orion.hub.ivy import Progress
 from orion.hub.jars import kafka_classpath, quiet
 from orion.hub.java import Java, find
+from orion.hub.leash import leashed
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 10.0
@@ -154,7 +154,7 @@ class _Broker:
         self._log_start = node.log.stat().st_size if node.log.exists() else 0
         with node.console.open("wb") as console:
             self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", leash.__file__, str(STOP_SECONDS), *command],
+                leashed(STOP_SECONDS, command),
                 cwd=node.folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -23,6 +23,7 @@ from xml.sax.saxutils import quoteattr
 
 from orion.errors import ConfigError, ExternalError
 from orion.hub.java import Java, find_for_downloads
+from orion.hub.leash import leashed
 
 Progress = Callable[[str], None]
 
@@ -96,8 +97,13 @@ def _module(jars: Sequence[Jar]) -> str:
 
 
 def _run(command: list[str], total: int, progress: Progress) -> str | None:
-    """Run Ivy, report what arrives, and return the first cause when it fails."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as ivy:
+    """Run Ivy, report what arrives, and return the first cause when it fails.
+
+    It runs on a leash: an Ivy that outlives this process would write into the cache of the next one. Leaving the block
+    closes the leash's pipe, which ends an Ivy that is still there.
+    """
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(leashed(0, command), stdin=pipe, stdout=nowhere, stderr=pipe) as ivy:
         lines: list[str] = []
         arrived = 0
         try:
@@ -108,23 +114,19 @@ def _run(command: list[str], total: int, progress: Progress) -> str | None:
                     arrived += 1
                     progress(f"  {arrived}/{total} {done.group(1)}")
         except TimeoutError:
-            ivy.kill()
             return f"nothing arrived for {SILENCE:.0f} s"
-        except BaseException:
-            ivy.kill()
-            raise
         return None if ivy.wait() == 0 else _cause(lines)
 
 
 def _lines(ivy: subprocess.Popen[bytes]) -> Iterator[str]:
     """Ivy's output by line; TimeoutError when it falls silent. Its progress dots count as being alive."""
-    assert ivy.stdout is not None
+    assert ivy.stderr is not None
     rest = b""
     while True:
-        ready, _, _ = select.select([ivy.stdout], [], [], SILENCE)
+        ready, _, _ = select.select([ivy.stderr], [], [], SILENCE)
         if not ready:
             raise TimeoutError
-        chunk = os.read(ivy.stdout.fileno(), 65536)
+        chunk = os.read(ivy.stderr.fileno(), 65536)
         if not chunk:
             break
         *whole, rest = (rest + chunk).split(b"\n")

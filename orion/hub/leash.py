@@ -23,6 +23,11 @@ PR_SET_PDEATHSIG = 1
 WATCH = 1.0  # seconds from one look at the parent to the next
 
 
+def leashed(seconds: float, command: list[str]) -> list[str]:
+    """The command line that runs a command on a leash. Give it a pipe as stdin; what the command says is on stderr."""
+    return [sys.executable, "-I", "-S", __file__, str(seconds), *command]
+
+
 def die_with_parent(parent: int) -> None:
     """Between fork and exec: ask Linux to kill this process when the leash dies. Elsewhere the pipe has to do."""
     if sys.platform == "linux":

@@ -1,7 +1,7 @@
 """ksqlDB's dialect: text in, `Plan` out. Pure: nothing here touches Kafka, Spark or the network.
 
-    for text in ksql.split(script):
-        plan = ksql.compile(text, catalog)
+for text in ksql.split(script):
+    plan = ksql.compile(text, catalog)
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_syntax(text: str) -> None:
     _parse(text)
 
 
-def compile(text: str, catalog: Catalog, properties: Mapping[str, str] | None = None) -> Plan:  # noqa: A001 - the verb
+def compile(text: str, catalog: Catalog, properties: Mapping[str, str] | None = None) -> Plan:
     """One statement, understood against what exists. Raises a SqlError that points into the text."""
     statement = _parse(text)
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 
 from orion.errors import BindError, UnsupportedError
 from orion.ksql import ast
@@ -80,6 +81,11 @@ def window_of(clause: ast.WindowClause | None) -> Window | None:
     return Window(WindowKind(clause.kind), clause.size_ms, advance, grace)
 
 
+def _call_text(call: AggregateCall) -> str:
+    arguments = [a.text for a in call.args] + [repr(p) for p in call.parameters]
+    return f"{call.function}({', '.join(arguments) or '*'})"
+
+
 @dataclass
 class Folding:
     """Collects the aggregates of one query while its expressions are bound over the folded columns."""
@@ -94,23 +100,18 @@ class Folding:
         return tuple(Named(f"__k{at}", expr) for at, (_, expr) in enumerate(self.groups))
 
     def item(self, node: ast.Expression, window: Window | None) -> Expr:
-        folded = self._folded(node, window)
-        return Expr(folded.spark, folded.type, self._shown(node, folded))
+        over = self._over_folded(node)
+        return self._shown(bind(over, self._scope(window)))
 
     def condition(self, node: ast.Expression, window: Window | None) -> Expr:
-        return require_boolean(self._over_folded(node), self._scope(window), "HAVING")
+        over = self._over_folded(node)
+        return self._shown(require_boolean(over, self._scope(window), "HAVING"))
 
-    def _folded(self, node: ast.Expression, window: Window | None) -> Expr:
-        return bind(self._over_folded(node), self._scope(window))
-
-    def _shown(self, node: ast.Expression, folded: Expr) -> str:
-        for call, name in self._seen.items():
-            if call == node:
-                return next(f"{c.function}({', '.join(a.text for a in c.args)})" for c in self.calls if c.name == name)
-        for group, expr in self.groups:
-            if group == node:
-                return expr.text
-        return folded.text
+    def _shown(self, expr: Expr) -> Expr:
+        """The expression with what the folded columns stand for in its text, as it was written."""
+        texts = {k.name: k.expr.text for k in self.key_columns()}
+        texts |= {c.name: _call_text(c) for c in self.calls}
+        return replace(expr, text=re.sub(r"__[ka]\d+", lambda m: texts[m.group()], expr.text))
 
     def _scope(self, window: Window | None) -> Scope:
         columns: dict[str, SqlType] = {n.name: n.expr.type for n in self.key_columns()}
@@ -121,6 +122,7 @@ class Folding:
 
     def _over_folded(self, node: ast.Expression) -> ast.Expression:
         """The expression with groups and aggregates replaced by the columns that hold them."""
+
         def change(inner: ast.Expression) -> ast.Expression | None:
             for at, (group, _) in enumerate(self.groups):
                 if same(inner, group):
@@ -136,11 +138,7 @@ class Folding:
 
     def _refuse_ungrouped(self, folded: ast.Expression) -> None:
         for inner in walk(folded):
-            if (
-                isinstance(inner, ast.Name)
-                and not inner.name.startswith("__")
-                and inner.name not in WINDOW_BOUNDS
-            ):
+            if isinstance(inner, ast.Name) and not inner.name.startswith("__") and inner.name not in WINDOW_BOUNDS:
                 self.scope.resolve(inner)  # an unknown name is that, first of all
                 raise BindError(
                     "NOT_GROUPED",
@@ -180,4 +178,3 @@ class Folding:
         """Rows of a group come from one partition, so that offsets tell their order."""
         key = {c.name for c in self.source.schema.key}
         return bool(key) and {g.name for g, _ in self.groups if isinstance(g, ast.Name)} == key
-

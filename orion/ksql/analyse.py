@@ -59,9 +59,7 @@ def _plain(
         list(query.partition_by) if query.partition_by else [ast.Name(c.name) for c in source.schema.key]
     )
     keys = [] if transient else key_items(wanted, items, scope)
-    columns = tuple(
-        Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(named)
-    )
+    columns = tuple(Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(named))
     if not transient:
         check_columns(columns, query)
     return Analysed(Project(relation, tuple(named)), Schema(columns), source.kind, source.window, source)

@@ -69,9 +69,7 @@ def bind(node: ast.Expression, scope: Scope) -> Expr:
             return _case(node, scope)
         case ast.Cast(operand, type_):
             inner = bind(operand, scope)
-            return Expr(
-                casts.explicit(inner, type_, node.span), type_, f"CAST({inner.text} AS {type_})"
-            )
+            return Expr(casts.explicit(inner, type_, node.span), type_, f"CAST({inner.text} AS {type_})")
         case ast.Call():
             return _call(node, scope)
         case ast.Deref():
@@ -180,8 +178,12 @@ def _comparison(node: ast.Binary, left: Expr, right: Expr) -> Expr:
     left, right = casts.comparable(node.left, left, right), casts.comparable(node.right, right, left)
     nothing = is_null(node.left) or is_null(node.right)
     if not nothing and signatures.common_type(left.type, right.type) is None:
-        _mismatch(f"{left.type} can't be compared with {right.type}.", node.span, hint="CAST one side to the other's type.")
-    if node.op not in ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM") and isinstance(left.type, Array | Map | Struct):
+        _mismatch(
+            f"{left.type} can't be compared with {right.type}.", node.span, hint="CAST one side to the other's type."
+        )
+    if node.op not in ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM") and isinstance(
+        left.type, Array | Map | Struct
+    ):
         _mismatch(f"{left.type} has no order: only = and <> work on it.", node.span)
     spark = None
     if node.op.endswith("DISTINCT FROM"):
@@ -300,7 +302,9 @@ def _constructor(node: ast.ArrayOf | ast.MapOf | ast.StructOf, scope: Scope) -> 
             exprs = [(name, bind(value, scope)) for name, value in fields]
             type_struct = Struct(tuple(Field(name, e.type) for name, e in exprs))
             spark = ", ".join(f"'{name}', {casts.implicit(e, e.type).spark}" for name, e in exprs)
-            return Expr(f"named_struct({spark})", type_struct, f"STRUCT({', '.join(f'{n}:={e.text}' for n, e in exprs)})")
+            return Expr(
+                f"named_struct({spark})", type_struct, f"STRUCT({', '.join(f'{n}:={e.text}' for n, e in exprs)})"
+            )
 
 
 # ---- functions -------------------------------------------------------------------------------------------------
@@ -318,7 +322,9 @@ def function_of(node: ast.Call) -> Function:
     return found
 
 
-def choose(function: Function, args: Sequence[ast.Expression], bound: list[Expr], span: Span) -> tuple[Overload, list[Expr], SqlType]:
+def choose(
+    function: Function, args: Sequence[ast.Expression], bound: list[Expr], span: Span
+) -> tuple[Overload, list[Expr], SqlType]:
     """The overload that fits best, its arguments brought to its types, and the type of the result."""
     given: list[SqlType | None] = [None if is_null(n) else e.type for n, e in zip(args, bound, strict=True)]
     fitting = [(f[0], o, f[1]) for o in function.overloads if (f := signatures.fit(o.signature, given)) is not None]

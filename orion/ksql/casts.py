@@ -91,7 +91,10 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
             return _time_of_text(spark)
         case (Scalar.STRING, Scalar.BOOLEAN):
             return f"(lower({spark}) = 'true')"
-        case (Scalar.STRING, Scalar.INTEGER | Scalar.BIGINT | Scalar.DOUBLE | Decimal() | Scalar.DATE | Scalar.TIMESTAMP):
+        case (
+            Scalar.STRING,
+            Scalar.INTEGER | Scalar.BIGINT | Scalar.DOUBLE | Decimal() | Scalar.DATE | Scalar.TIMESTAMP,
+        ):
             return f"CAST({spark} AS {spark_type(type_)})"
         case (Scalar.TIMESTAMP, Scalar.TIME):
             return f"CAST(pmod(unix_millis({spark}), 86400000) AS INT)"
@@ -131,4 +134,8 @@ def insertable(given: SqlType, wanted: SqlType) -> bool:
         return True
     if given is Scalar.STRING and wanted in (*TEMPORAL, Scalar.BYTES):
         return True
-    return is_numeric(given) and isinstance(wanted, Decimal | Scalar) and (isinstance(wanted, Decimal) or wanted is Scalar.DOUBLE)
+    return (
+        is_numeric(given)
+        and isinstance(wanted, Decimal | Scalar)
+        and (isinstance(wanted, Decimal) or wanted is Scalar.DOUBLE)
+    )

@@ -33,9 +33,7 @@ def _item(parser: Parser) -> ast.SelectItem:
         return ast.SelectItem(ast.Star(span=parser.advance().span), span=parser.span_from(start))
     expression = parser.expression()
     alias = None
-    if parser.accept("AS"):
-        alias = parser.identifier("an alias")
-    elif parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_ITEM):
+    if parser.accept("AS") or (parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_ITEM)):
         alias = parser.identifier("an alias")
     return ast.SelectItem(expression, alias, span=parser.span_from(start))
 
@@ -48,9 +46,7 @@ def _from(parser: Parser) -> ast.From:
     start = parser.at
     source = parser.identifier("a stream or table")
     alias = source
-    if parser.accept("AS"):
-        alias = parser.identifier("an alias")
-    elif parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_SOURCE):
+    if parser.accept("AS") or (parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_SOURCE)):
         alias = parser.identifier("an alias")
     return ast.From(source, alias, parser.is_word(*_JOINS), span=parser.span_from(start))
 

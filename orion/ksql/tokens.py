@@ -1,4 +1,4 @@
-"""Text into tokens. Keywords are not told from names here: ksqlDB lets most keywords be names, so the parser decides."""
+"""Text into tokens. Keywords are not told from names: ksqlDB lets most keywords be names, so the parser decides."""
 
 from __future__ import annotations
 

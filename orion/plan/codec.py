@@ -1,4 +1,4 @@
-"""Plan values as JSON and back, for the journal. Each frozen class is written with its name; unknown names are refused."""
+"""Plan values as JSON and back, for the journal. Each class is written with its name; unknown names are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _TYPES: dict[str, type[Any]] = {
     cls.__name__: cls
     for module in (schema, sources, relations)
     for cls in vars(module).values()
-    if isinstance(cls, type) and (dataclasses.is_dataclass(cls) or issubclass(cls, Enum)) and cls.__module__ == module.__name__
+    if isinstance(cls, type)
+    and (dataclasses.is_dataclass(cls) or issubclass(cls, Enum))
+    and cls.__module__ == module.__name__
 }
 
 

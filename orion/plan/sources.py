@@ -50,7 +50,9 @@ class Serde:
 
     format: str
     delimiter: str | None = None
-    wrap_single: bool | None = None  # a single column stands in an object (True) or alone (False); None: the format's way
+    wrap_single: bool | None = (
+        None  # a single column stands in an object (True) or alone (False); None: the format's way
+    )
 
 
 @dataclass(frozen=True, slots=True)

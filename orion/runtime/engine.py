@@ -144,9 +144,7 @@ class Engine:
                     hint=error.hint or "Add PARTITIONS=n to the WITH clause to create it.",
                 ) from None
             return f"Topic {step.topic} is there."
-        made = self.kafka.create_topic(
-            step.topic, partitions, step.replicas, config=dict(step.config), exist_ok=True
-        )
+        made = self.kafka.create_topic(step.topic, partitions, step.replicas, config=dict(step.config), exist_ok=True)
         return f"Topic {step.topic} {'created' if made else 'is there'}."
 
     def _start(self, query: Query) -> str:

@@ -11,15 +11,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.plan.fingerprint import fingerprint
-from orion.plan.relations import Query
+from orion.plan.relations import Query, is_stateful
 from orion.plan.sources import Connector, Source
 from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.scan import decoded
-from orion.sinks import Sink
 from orion.schema import quote
+from orion.sinks import Sink
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ class Surroundings:
     service_id: str
     trigger_ms: int
 
-    def launch(self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]) -> StreamingQuery:
+    def launch(
+        self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]
+    ) -> StreamingQuery:
         # A scheduler pool for each query: a long batch of one doesn't hold up the others.
         frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
         return (
@@ -60,6 +62,10 @@ class QueryJob:
     @property
     def dead_letters(self) -> str:
         return self.query.dead_letters
+
+    @property
+    def scans(self) -> int:
+        return 2 if is_stateful(self.query.relation) else 1
 
     @property
     def checkpoint(self) -> Path:
@@ -93,6 +99,10 @@ class SinkJob:
     @property
     def dead_letters(self) -> str:
         return f"dlq.{self.connector.name}"
+
+    @property
+    def scans(self) -> int:
+        return 1
 
     @property
     def checkpoint(self) -> Path:

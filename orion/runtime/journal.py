@@ -1,7 +1,7 @@
 """The catalog's own log: a compacted topic of desired state. What exists is the fold of it.
 
-An entry is one source, query or connector under its name; a tombstone is its end. No entry hangs on the order of others,
-so one that can't be read is passed over and reported, and everything else comes back.
+An entry is one source, query or connector under its name; a tombstone is its end. No entry hangs on the order of
+others, so one that can't be read is passed over and reported, and everything else comes back.
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 import structlog
+from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.runtime.progress import Progress
@@ -60,6 +62,8 @@ class Job(Protocol):
     def checkpoint(self) -> Path: ...
     @property
     def dead_letters(self) -> str: ...
+    @property
+    def scans(self) -> int: ...
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery: ...
 
 
@@ -72,13 +76,16 @@ class Supervised:
     state: State = State.STARTING
     error: str | None = None
     stream: StreamingQuery | None = None
-    progress: Progress = field(default_factory=Progress)
+    progress: Progress = field(init=False)
     written: Counter[str] = field(default_factory=Counter)
     restarts: int = 0
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
     _started_at: float = 0.0
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.job.scans)
 
     def start(self) -> None:
         with self.lock:
@@ -100,7 +107,7 @@ class Supervised:
                 self.restarts += 1
                 try:
                     self.start()
-                except Exception as error:  # noqa: BLE001 - whatever stops a start is shown as the query's state
+                except Exception as error:
                     self._failed(_reason(error))
 
     def _failed(self, reason: str) -> None:
@@ -119,8 +126,10 @@ class Supervised:
         with self.lock:
             self.state = state
             if self.stream is not None:
-                self._take_progress(self.stream)
-                self.stream.stop()
+                # Spark's JVM may be gone already, when a signal reached the whole process group: so is the stream then.
+                with suppress(Py4JError, ConnectionError):
+                    self._take_progress(self.stream)
+                    self.stream.stop()
                 self.stream = None
 
     def status(self) -> QueryStatus:
@@ -176,7 +185,6 @@ class Queries:
         self._running[job.id] = entry
         entry.look()
 
-
     def pause(self, job_id: str) -> None:
         self._running[job_id].stop(State.PAUSED)
 
@@ -209,5 +217,5 @@ class Queries:
             for entry in list(self._running.values()):
                 try:
                     entry.look()
-                except Exception as error:  # noqa: BLE001 - one query's trouble is not the others'
+                except Exception as error:
                     log.warning("supervisor", query=entry.job.id, error=str(error))

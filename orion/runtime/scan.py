@@ -13,7 +13,7 @@ KEY, VALUE = "__k", "__v"
 
 
 def decoded(raw: DataFrame, source: Source) -> DataFrame:
-    """`raw` has the columns of Spark's Kafka source. Out come the source's columns, the pseudo columns and rows.META."""
+    """From the columns of Spark's Kafka source to the source's own, the pseudo columns and rows.META."""
     key_bytes, bounds = _key_and_window(source)
     key = format_of(source.key).decode(source.schema.key, source.key, key_bytes, KEY)
     value = format_of(source.value).decode(source.schema.value, source.value, "value", VALUE)
@@ -47,7 +47,7 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
 
 
 def _without_empty(frame: DataFrame, source: Source) -> DataFrame:
-    """A stream's record without a value is no event, and a table's without a key is no row: as in ksqlDB, both pass by."""
+    """A stream's record without a value is no event, and a table's without a key no row: as in ksqlDB, both pass by."""
     if source.kind is Kind.STREAM:
         return frame.where(f"NOT {rows.DELETED}")
     return frame.where(f"{rows.RAW_KEY} IS NOT NULL")
@@ -61,13 +61,14 @@ def _with_time(frame: DataFrame, source: Source) -> DataFrame:
         # What Orion writes carries its ROWTIME as the record's timestamp.
         return frame.selectExpr(*names, *carried, f"{rows.STAMP} AS {ROWTIME}", f"__undecoded AS {rows.BAD}")
     time = f"CASE WHEN __undecoded IS NULL AND NOT {rows.DELETED} THEN {event_time(source)} END"
-    late = f"CASE WHEN {ROWTIME} IS NULL AND NOT {rows.DELETED} THEN 'TIMESTAMP_UNREADABLE: no time in {source.timestamp.column}' END"
+    reason = f"'TIMESTAMP_UNREADABLE: no time in {source.timestamp.column}'"
+    timeless = f"CASE WHEN {ROWTIME} IS NULL AND NOT {rows.DELETED} THEN {reason} END"
     frame = frame.selectExpr(*names, *carried, "__undecoded", f"{time} AS {ROWTIME}")
     return frame.selectExpr(
         *names,
         *carried,
         f"coalesce({ROWTIME}, {rows.STAMP}) AS {ROWTIME}",
-        f"coalesce(__undecoded, {late}) AS {rows.BAD}",
+        f"coalesce(__undecoded, {timeless}) AS {rows.BAD}",
     )
 
 

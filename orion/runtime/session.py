@@ -6,13 +6,17 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from orion.config import Engine
 from orion.hub import jars, java
+
+# The session under a name that modules outside of the runtime may use.
+Spark = SparkSession
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -32,6 +36,12 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     logging.getLogger("SQLQueryContextLogger").disabled = True
     with _stderr_to(data / "logs" / "spark.log"):
         return builder.getOrCreate()
+
+
+def stop(session: SparkSession) -> None:
+    # Its JVM may be gone already, when a signal reached the whole process group.
+    with suppress(Py4JError, ConnectionError):
+        session.stop()
 
 
 @contextmanager

@@ -59,7 +59,7 @@ class Server:
     def _run(self, orion: Orion, sock: socket.socket) -> None:
         try:
             asyncio.run(self._serve(orion, sock))
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits for the start
+        except BaseException as error:
             self._failure = error
         finally:
             self._ready.set()

@@ -75,9 +75,7 @@ ARRAY_JOIN = scalar(
     "ARRAY_JOIN",
     "The elements as one text, with a comma or the given delimiter between them. NULL is written as null.",
     overload("(ARRAY<T>) -> STRING", "array_join(CAST({0} AS ARRAY<STRING>), ',', 'null')"),
-    overload(
-        "(ARRAY<T>, STRING) -> STRING", "array_join(CAST({0} AS ARRAY<STRING>), coalesce({1}, ''), 'null')"
-    ),
+    overload("(ARRAY<T>, STRING) -> STRING", "array_join(CAST({0} AS ARRAY<STRING>), coalesce({1}, ''), 'null')"),
     examples=[
         example("ARRAY_JOIN(ARRAY[1, NULL, 3])", "1,null,3"),
         example("ARRAY_JOIN(ARRAY['a', 'b'], ' - ')", "a - b"),

@@ -82,9 +82,7 @@ class Function:
         return [signatures.show(o.signature) for o in self.overloads]
 
 
-def overload(
-    signature: str, spark: Lowering, returns: Callable[[list[SqlType]], SqlType] | None = None
-) -> Overload:
+def overload(signature: str, spark: Lowering, returns: Callable[[list[SqlType]], SqlType] | None = None) -> Overload:
     return Overload(signatures.parse(signature), spark, returns)
 
 

@@ -60,7 +60,7 @@ Bindings = dict[str, SqlType]
 
 
 def fit(signature: Signature, given: list[SqlType | None]) -> tuple[int, Bindings] | None:
-    """How far the given types (None: NULL) are from the signature, and what its letters stand for; None: they don't fit."""
+    """How far types (None: NULL) are from the signature, and what its letters stand for; None: they don't fit."""
     if not signature.takes(len(given)):
         return None
     bindings: Bindings = {}

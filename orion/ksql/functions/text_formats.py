@@ -69,8 +69,8 @@ EXTRACTJSONFIELD = scalar(
     "objects and arrays as JSON. NULL where there is nothing.",
     overload("(STRING, STRING) -> STRING", _extract),
     examples=[
-        example("EXTRACTJSONFIELD('{\"log\": {\"cloud\": \"gcp\", \"n\": 4}}', '$.log.cloud')", "gcp"),
-        example("EXTRACTJSONFIELD('{\"log\": {\"cloud\": \"gcp\", \"n\": 4}}', '$.log')", '{"cloud":"gcp","n":4}'),
+        example('EXTRACTJSONFIELD(\'{"log": {"cloud": "gcp", "n": 4}}\', \'$.log.cloud\')', "gcp"),
+        example('EXTRACTJSONFIELD(\'{"log": {"cloud": "gcp", "n": 4}}\', \'$.log\')', '{"cloud":"gcp","n":4}'),
         example("EXTRACTJSONFIELD('{\"a\": [1, null]}', '$.a[1]')", "null"),
         example("EXTRACTJSONFIELD('{\"a\": 1}', '$.b')", None),
     ],
@@ -124,7 +124,7 @@ JSON_CONCAT = scalar(
     "anything else into one array. NULL where one of them isn't JSON.",
     overload("(STRING...) -> STRING", _concat),
     examples=[
-        example("JSON_CONCAT('{\"a\": 1}', '{\"b\": \"x\"}', '{\"a\": null}')", '{"a":null,"b":"x"}'),
+        example('JSON_CONCAT(\'{"a": 1}\', \'{"b": "x"}\', \'{"a": null}\')', '{"a":null,"b":"x"}'),
         example("JSON_CONCAT('[1, [2]]', '[\"x\"]')", '[1,[2],"x"]'),
         example("JSON_CONCAT('[1, 2]', '{\"a\": 1}')", '[1,2,{"a":1}]'),
         example("JSON_CONCAT('null', '3')", "[null,3]"),
@@ -141,7 +141,7 @@ JSON_ITEMS = scalar(
         "from_json({0}, 'array<string>'))",
     ),
     examples=[
-        example("JSON_ITEMS('[{\"b\": 1, \"a\": \"x\"}, {}]')", ['{"b":1,"a":"x"}', "{}"]),
+        example('JSON_ITEMS(\'[{"b": 1, "a": "x"}, {}]\')', ['{"b":1,"a":"x"}', "{}"]),
         example("JSON_ITEMS('[1, {}]')", None),
         example("JSON_ITEMS(NULL)", None),
     ],
@@ -152,7 +152,7 @@ JSON_KEYS = scalar(
     "The top-level keys of a JSON object; NULL where the text is none.",
     overload("(STRING) -> ARRAY<STRING>", "json_object_keys({0})"),
     examples=[
-        example("JSON_KEYS('{\"a\": \"abc\", \"b\": {\"c\": 1}}')", ["a", "b"]),
+        example('JSON_KEYS(\'{"a": "abc", "b": {"c": 1}}\')', ["a", "b"]),
         example("JSON_KEYS('{}')", []),
         example("JSON_KEYS('[]')", None),
     ],
@@ -164,7 +164,7 @@ JSON_RECORDS = scalar(
     overload("(STRING) -> MAP<STRING, STRING>", _members("{0}")),
     examples=[
         example(
-            "JSON_RECORDS('{\"a\": \"abc\", \"b\": {\"z\": 1, \"c\": null}, \"d\": 1}')",
+            'JSON_RECORDS(\'{"a": "abc", "b": {"z": 1, "c": null}, "d": 1}\')',
             {"a": '"abc"', "b": '{"z":1,"c":null}', "d": "1"},
         ),
         example("JSON_RECORDS('{}')", {}),
@@ -180,7 +180,9 @@ TO_JSON_STRING = scalar(
     examples=[
         example("TO_JSON_STRING('a\"b')", '"a\\"b"'),
         example("TO_JSON_STRING(15.30)", "15.30"),
-        example("TO_JSON_STRING(ARRAY[STRUCT(a := 1, b := MAP('c' := NULL, 'd' := 3))])", '[{"A":1,"B":{"c":null,"d":3}}]'),
+        example(
+            "TO_JSON_STRING(ARRAY[STRUCT(a := 1, b := MAP('c' := NULL, 'd' := 3))])", '[{"A":1,"B":{"c":null,"d":3}}]'
+        ),
         example("TO_JSON_STRING(FROM_UNIXTIME(446))", '"1970-01-01T00:00:00.446"'),
         example("TO_JSON_STRING(PARSE_TIME('13:25', 'HH:mm'))", '"13:25"'),
         example("TO_JSON_STRING(CAST(NULL AS INT))", "null"),

@@ -86,9 +86,7 @@ def _zoned(given: str, returned: str, spark: Lowering) -> tuple[Overload, Overlo
 CONVERT_TZ = scalar(
     "CONVERT_TZ",
     "A timestamp that shows one time zone's clock, set to what another zone's clock shows then.",
-    overload(
-        "(TIMESTAMP, STRING, STRING) -> TIMESTAMP", "from_utc_timestamp(to_utc_timestamp({0}, {1}), {2})"
-    ),
+    overload("(TIMESTAMP, STRING, STRING) -> TIMESTAMP", "from_utc_timestamp(to_utc_timestamp({0}, {1}), {2})"),
     examples=[example("CONVERT_TZ(FROM_UNIXTIME(0), 'UTC', 'Asia/Tokyo')", "1970-01-01T09:00:00.000")],
 )
 
@@ -192,9 +190,7 @@ PARSE_TIMESTAMP = scalar(
     examples=[
         example("PARSE_TIMESTAMP('2024-02-29 12:34:56', 'yyyy-MM-dd HH:mm:ss')", "2024-02-29T12:34:56.000"),
         example("PARSE_TIMESTAMP('2024-02-29 12', 'yyyy-MM-dd HH', 'Asia/Tokyo')", "2024-02-29T03:00:00.000"),
-        example(
-            "PARSE_TIMESTAMP('2024-02-29T12+02', 'yyyy-MM-dd''T''HHX', 'Asia/Tokyo')", "2024-02-29T10:00:00.000"
-        ),
+        example("PARSE_TIMESTAMP('2024-02-29T12+02', 'yyyy-MM-dd''T''HHX', 'Asia/Tokyo')", "2024-02-29T10:00:00.000"),
         example("PARSE_TIMESTAMP('soon', 'yyyy')", None),
     ],
 )

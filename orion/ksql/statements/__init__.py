@@ -1,16 +1,16 @@
 """Every statement of the dialect. A statement is one file here and one name in NAMES.
 
-    # statements/ping.py
-    STARTS = (("PING",),)                     # the words it begins with; the longest match wins
+# statements/ping.py
+STARTS = (("PING",),)                     # the words it begins with; the longest match wins
 
-    @dataclass(frozen=True)
-    class Ping:
-        def plan(self, context: Context) -> tuple[Step, ...] | Ask:
-            return (Nothing("pong"),)
+@dataclass(frozen=True)
+class Ping:
+    def plan(self, context: Context) -> tuple[Step, ...] | Ask:
+        return (Nothing("pong"),)
 
-    def parse(parser: Parser) -> Ping:        # the cursor stands on the first of those words
-        parser.expect("PING")
-        return Ping()
+def parse(parser: Parser) -> Ping:        # the cursor stands on the first of those words
+    parser.expect("PING")
+    return Ping()
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CREATE [OR REPLACE] [SOURCE] STREAM|TABLE [IF NOT EXISTS] name (columns) WITH (...), and the way into ... AS SELECT."""
+"""CREATE [OR REPLACE] STREAM|TABLE [IF NOT EXISTS] name (columns) WITH (...), and the way into ... AS SELECT."""
 
 from __future__ import annotations
 
@@ -152,4 +152,3 @@ def _role(parser: Parser, kind: Kind, type_: SqlType, at: int) -> tuple[Role, st
 
 def _refuse_key(parser: Parser, at: int, message: str, hint: str) -> None:
     raise BindError("INVALID_KEY", message, span=parser.span_from(at), text=parser.text, hint=hint)
-

@@ -1,8 +1,8 @@
 """GROUP BY by a processor of our own, for what Spark's aggregation can't do: sessions that merge, rows that HAVING
 withdraws, aggregates that hang on the order of arrival.
 
-The processor folds rows in plain Python and gives, for each group that a batch changed, its aggregates before and after.
-What SQL says about them (HAVING, the SELECT list) stays Spark's to evaluate, on both: a group that fulfilled HAVING
+The processor folds rows in plain Python and gives, for each group that a batch changed, its aggregates before and
+after. What SQL says about them (HAVING, the SELECT list) stays Spark's to evaluate, on both: a group that fulfilled HAVING
 before and doesn't after is a deletion.
 """
 
@@ -36,7 +36,7 @@ def apply(relation: Aggregate, frame: DataFrame) -> DataFrame:
     time_mode = "None"
     if relation.window is not None:
         window = relation.window
-        # Late rows are judged by their window's end, so the watermark leaves them the window's length besides the grace.
+        # A late row is judged by its window's end, so the watermark leaves it the window's length besides the grace.
         frame = frame.withWatermark(_TIME, f"{window.grace_ms + window.size_ms} milliseconds")
         time_mode = "EventTime"
         if window.kind is not WindowKind.SESSION:
@@ -81,7 +81,7 @@ def _judged(relation: Aggregate, folded: DataFrame) -> DataFrame:
 
 
 def _with_visibility(relation: Aggregate, frame: DataFrame, side: str) -> DataFrame:
-    """Whether a group fulfilled HAVING on one side. The condition names aggregates as columns, so they are laid flat."""
+    """Whether a group fulfilled HAVING on one side. The condition names aggregates as columns: they are laid flat."""
     having = relation.having.spark if relation.having else "TRUE"
     flat = [f"{side}.{c.name} AS {c.name}" for c in relation.calls]
     visible = f"({side} IS NOT NULL AND coalesce({having}, FALSE)) AS {side}_visible"
@@ -116,14 +116,14 @@ class Folder(StatefulProcessor):
             assert fold is not None
             self.folds.append(fold)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         timer, kept = self._load()
         before = {bounds: self._results(s.states) for bounds, s in kept.items()}
         touched = {self._take(kept, row, key) for row in in_order_of_arrival(rows)}
         yield from self._changes(key, before, kept, touched)
         self._store(kept, timer)
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803 - Spark's names
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
         """Windows that can't change any more are forgotten; what they came to stays in the topic."""
         _, kept = self._load()
         expired = expiredTimerInfo.getExpiryTimeInMs()
@@ -174,9 +174,7 @@ class Folder(StatefulProcessor):
         return [f.zero(*c.parameters) for f, c in zip(self.folds, self.calls, strict=True)]
 
     def _results(self, states: list[Any]) -> tuple[Any, ...]:
-        return tuple(
-            conformed(f.result(s), c.type) for f, s, c in zip(self.folds, states, self.calls, strict=True)
-        )
+        return tuple(conformed(f.result(s), c.type) for f, s, c in zip(self.folds, states, self.calls, strict=True))
 
     def _changes(
         self, key: Any, before: dict[Bounds, Any], kept: dict[Bounds, Session], touched: set[Bounds]
@@ -205,7 +203,7 @@ class Folder(StatefulProcessor):
         found = self.state.get()
         if found is None:
             return None, {}
-        loaded: tuple[int | None, dict[Bounds, Session]] = pickle.loads(bytes(found[0]))  # noqa: S301 - our own bytes
+        loaded: tuple[int | None, dict[Bounds, Session]] = pickle.loads(bytes(found[0]))
         return loaded
 
     def _store(self, kept: dict[Bounds, Session], timer: int | None) -> None:

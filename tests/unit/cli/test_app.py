@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from orion.errors import (
     UserError,
 )
 
-PLUMBING = {"__init__", "envelope", "output", "target"}
+COMMAND = re.compile(r"^(app = typer\.Typer\(|def command\()", re.MULTILINE)
 
 
 def ending(end: Callable[[], object]) -> tuple[int, str]:
@@ -53,9 +54,9 @@ def raising(error: BaseException) -> Callable[[], object]:
 
 def test_every_module_is_a_command_and_every_command_a_module() -> None:
     folder = Path(orion.cli.__file__).parent
-    modules = {file.stem for file in folder.glob("*.py")} - PLUMBING
-    assert sorted(orion.cli.NAMES) == sorted(set(orion.cli.NAMES))
-    assert set(orion.cli.NAMES) == modules
+    others = [file for file in folder.glob("*.py") if file.stem != "__init__"]
+    commands = [file.stem for file in others if COMMAND.search(file.read_text(encoding="utf-8"))]
+    assert sorted(orion.cli.NAMES) == sorted(commands)
 
 
 @pytest.mark.parametrize(
