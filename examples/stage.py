@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orion.app import Orion
     from orion.web.platform import Platform
 
-DRAIN_S = 120.0
+DRAIN_S, LOOK_S = 300.0, 10.0
 LOG = "demo.log"
 
 
@@ -60,7 +60,7 @@ class Run:
     """How far an example is, and whether it has to end: its time is up, or somebody says so."""
 
     def __init__(self, seconds: float | None) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._begin = time.monotonic()
         self._asked = threading.Event()
 
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def left(self) -> float | None:
-        return None if self._seconds is None else max(0.0, self._seconds - self.elapsed)
+        return None if self.seconds is None else max(0.0, self.seconds - self.elapsed)
 
     def over(self, wait: float) -> bool:
         """Let up to `wait` seconds pass; whether the end has come."""
@@ -125,12 +125,16 @@ def _dimly(console: Console) -> Callable[[str], None]:
 
 
 def drained(orion: Orion, console: Console) -> bool:
-    """Wait until every query has read all there is; says so when that takes too long."""
+    """Wait until every query has read all there is, saying how much is left; false when that takes too long."""
     console.print("Waiting for the queries to catch up ...", style="dim")
-    done = orion.drain(DRAIN_S)
-    if not done:
-        console.print(f"Some queries still lag after {DRAIN_S:.0f} s.", style="bold red")
-    return done
+    deadline = time.monotonic() + DRAIN_S
+    while not orion.drain(LOOK_S):
+        if time.monotonic() > deadline:
+            console.print(f"Some queries still lag after {DRAIN_S:.0f} s.", style="bold red")
+            return False
+        left = sum(status.lag or 0 for status in orion.queries())
+        console.print(f"... {left:,} records to read", style="dim", highlight=False)
+    return True
 
 
 def settled(console: Console, account: Sequence[Check], data: Path) -> int:

@@ -63,6 +63,13 @@ class Orion:
             engine.restore(progress)
             return cls(engine, stack.pop_all())
 
+    @classmethod
+    def over(cls, engine: Engine) -> Self:
+        """The platform over an engine whose broker and Spark belong to somebody else, and outlive it."""
+        with ExitStack() as stack:
+            stack.callback(engine.close)
+            return cls(engine, stack.pop_all())
+
     @property
     def bootstrap(self) -> str:
         return self.engine.kafka.bootstrap

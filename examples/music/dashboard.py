@@ -74,7 +74,7 @@ class Dashboard:
             bootstrap=self._orion.bootstrap,
             url=self._url,
             elapsed=run.elapsed,
-            left=run.left,
+            seconds=run.seconds,
             sent=sent,
             rate=rates["plays"],
             queries=tuple(line(status, rates) for status in statuses),

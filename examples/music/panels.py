@@ -66,7 +66,7 @@ def _header(snapshot: Snapshot) -> Panel:
 
 def _clock(snapshot: Snapshot) -> str:
     elapsed = _minutes(snapshot.elapsed)
-    return elapsed if snapshot.left is None else f"{elapsed} of {_minutes(snapshot.elapsed + snapshot.left)}"
+    return elapsed if snapshot.seconds is None else f"{elapsed} of {_minutes(snapshot.seconds)}"
 
 
 def _minutes(seconds: float) -> str:
@@ -111,7 +111,7 @@ def _countries(snapshot: Snapshot, rows: int, width: int) -> Panel:
         earlier = counts.get((before, country), 0) if before is not None else 0
         bar = _bar(plays, largest[0][1], width - 22)
         grid.add_row(country, f"{plays:,}", bar, Text(f"({earlier:,})" if earlier else "", style="dim"))
-    return _result("plays per country", f"{_minute(now)} (before)", grid if largest else None)
+    return _result("plays per country", f"{_minute(now)} (before)" if largest else "", grid if largest else None)
 
 
 def _tracks(snapshot: Snapshot, rows: int) -> Panel:

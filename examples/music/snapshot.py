@@ -53,7 +53,7 @@ class Snapshot:
     bootstrap: str
     url: str
     elapsed: float
-    left: float | None
+    seconds: float | None
     sent: Sent
     rate: float
     queries: tuple[Line, ...]
@@ -99,7 +99,7 @@ def counters(sent: Sent, statuses: Sequence[Status]) -> dict[str, int]:
 def line(status: Status, rates: dict[str, float]) -> Line:
     """A query's status with its rates."""
     return Line(
-        name=status.sink.lower(),
+        name=_name(status),
         state=status.state,
         rate_in=rates.get(f"in {status.id}", 0.0),
         rate_out=rates.get(f"out {status.id}", 0.0),
@@ -108,3 +108,8 @@ def line(status: Status, rates: dict[str, float]) -> Line:
         dead_letters=status.dead_letters,
         error=status.error,
     )
+
+
+def _name(status: Status) -> str:
+    """What it makes: a query's id holds its stream or table, while a connector's id is its own name."""
+    return (status.sink if status.sink in status.id else status.id).lower()

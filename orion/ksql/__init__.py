@@ -25,7 +25,7 @@ def split(script: str) -> list[str]:
     start = 0
     has_words = False
     for token in tokenize(script):
-        if token.kind is Kind.END or token.text == ";":
+        if token.kind is Kind.END or token.is_symbol(";"):
             if has_words:
                 statements.append(script[start : token.span.start].strip())
             start, has_words = token.span.end, False
@@ -40,7 +40,7 @@ def is_complete(script: str) -> bool:
         tokens = tokenize(script)
     except SqlError:
         return False
-    return len(tokens) < 2 or tokens[-2].text == ";"
+    return len(tokens) < 2 or tokens[-2].is_symbol(";")
 
 
 def check_syntax(text: str) -> None:

@@ -30,8 +30,6 @@ class Analysed:
 
 def analyse(query: ast.Query, context: Context, *, transient: bool = False) -> Analysed:
     """`transient`: the rows go to a client, which needs no key among them."""
-    if query.source.joined:
-        raise UnsupportedError("JOIN", "Joins are not run yet.", span=query.source.span)
     if query.emit is ast.Emit.FINAL:
         raise UnsupportedError("EMIT_FINAL", "EMIT FINAL is not run yet.", span=query.span)
     source = context.source(query.source.source, query.source.span)

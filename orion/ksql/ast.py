@@ -185,7 +185,6 @@ class SelectItem(Node):
 class From(Node):
     source: str
     alias: str
-    joined: bool = False  # a JOIN follows
 
 
 @dataclass(frozen=True, slots=True)

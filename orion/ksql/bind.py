@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal as Number
+from math import isfinite
 from typing import NoReturn, assert_never
 
 from orion.errors import BindError, Span, UnsupportedError, hint_nearest
@@ -99,15 +100,18 @@ def _literal(node: ast.Literal) -> Expr:
         case int():
             return _whole(value, node.span)
         case float():
+            if not isfinite(value):
+                raise BindError("NUMBER_TOO_LARGE", "The number doesn't fit into DOUBLE.", span=node.span)
             return Expr(f"{value!r}D", Scalar.DOUBLE, repr(value))
         case Number():
             digits = value.as_tuple()
             scale = max(0, -int(digits.exponent))
             precision = max(len(digits.digits), scale) or 1
+            if precision > casts.MAX_PRECISION:
+                raise BindError("NUMBER_TOO_LARGE", f"{value:f} doesn't fit into DECIMAL.", span=node.span)
             return Expr(f"{value:f}BD", Decimal(precision, scale), f"{value:f}")
         case str():
-            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-            return Expr(f"'{escaped}'", Scalar.STRING, "'" + value.replace("'", "''") + "'")
+            return Expr(casts.quoted(value), Scalar.STRING, "'" + value.replace("'", "''") + "'")
         case _:
             assert_never(value)
 
@@ -134,7 +138,8 @@ def _unary(node: ast.Unary, scope: Scope) -> Expr:
         return Expr(f"(NOT {inner.spark})", Scalar.BOOLEAN, f"(NOT {inner.text})")
     if not is_numeric(inner.type):
         _mismatch(f"{node.op} needs a number, not {inner.type}.", node.span)
-    return Expr(f"({node.op}{inner.spark})", inner.type, f"{node.op}{inner.text}")
+    text = f"({inner.text})" if inner.text.startswith(("-", "+")) else inner.text  # -- would start a comment
+    return Expr(f"({node.op}{inner.spark})", inner.type, f"{node.op}{text}")
 
 
 def _binary(node: ast.Binary, scope: Scope) -> Expr:
@@ -181,10 +186,7 @@ def _comparison(node: ast.Binary, left: Expr, right: Expr) -> Expr:
         _mismatch(
             f"{left.type} can't be compared with {right.type}.", node.span, hint="CAST one side to the other's type."
         )
-    if node.op not in ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM") and isinstance(
-        left.type, Array | Map | Struct
-    ):
-        _mismatch(f"{left.type} has no order: only = and <> work on it.", node.span)
+    _refuse_unordered(node, left.type)
     spark = None
     if node.op.endswith("DISTINCT FROM"):
         same = f"({left.spark} <=> {right.spark})"
@@ -192,8 +194,17 @@ def _comparison(node: ast.Binary, left: Expr, right: Expr) -> Expr:
     return _joined(left, node.op, right, Scalar.BOOLEAN, spark=spark)
 
 
+def _refuse_unordered(node: ast.Binary, type_: SqlType) -> None:
+    if node.op in ("<", "<=", ">", ">=") and isinstance(type_, Array | Map | Struct):
+        _mismatch(f"{type_} has no order: only = and <> work on it.", node.span)
+    if casts.contains_map(type_):
+        raise UnsupportedError("MAP_COMPARISON", "Comparing a MAP is not run yet.", span=node.span)
+
+
 def _in(node: ast.In, scope: Scope) -> Expr:
     operand = bind(node.operand, scope)
+    if casts.contains_map(operand.type):
+        raise UnsupportedError("MAP_COMPARISON", "Comparing a MAP is not run yet.", span=node.span)
     choices = []
     for choice in node.choices:
         bound = casts.comparable(choice, bind(choice, scope), operand)
@@ -209,13 +220,14 @@ def _like(node: ast.Like, scope: Scope) -> Expr:
     operand, pattern = bind(node.operand, scope), bind(node.pattern, scope)
     for side, expr in ((node.operand, operand), (node.pattern, pattern)):
         _require(expr, Scalar.STRING, "LIKE", side.span)
-    escape = node.escape if node.escape is not None else "\\"
-    if len(escape) != 1:
+    if node.escape is not None and len(node.escape) != 1:
         raise BindError("INVALID_ESCAPE", "ESCAPE takes one character.", span=node.span)
-    mark = "\\\\" if escape == "\\" else escape.replace("'", "\\'")
+    # Without ESCAPE no character escapes, where Spark's would be the backslash: one that no text holds stands in.
+    mark = "'\\u0001'" if node.escape is None else casts.quoted(node.escape)
     word = "NOT LIKE" if node.negated else "LIKE"
-    spark = f"({operand.spark} {word} {pattern.spark} ESCAPE '{mark}')"
-    return Expr(spark, Scalar.BOOLEAN, f"({operand.text} {word} {pattern.text})")
+    shown = "" if node.escape is None else f" ESCAPE '{node.escape}'"
+    spark = f"({operand.spark} {word} {pattern.spark} ESCAPE {mark})"
+    return Expr(spark, Scalar.BOOLEAN, f"({operand.text} {word} {pattern.text}{shown})")
 
 
 def _case(node: ast.Case, scope: Scope) -> Expr:
@@ -226,11 +238,15 @@ def _case(node: ast.Case, scope: Scope) -> Expr:
         _require(bound, Scalar.BOOLEAN, "WHEN", condition.span)
         whens.append((bound, result))
     results = [result for _, result in node.whens] + ([node.otherwise] if node.otherwise else [])
+    if all(is_null(r) for r in results):
+        raise BindError("NULL_TYPE", "Every branch of CASE is NULL.", span=node.span, hint="CAST one of them.")
     bound_results, type_ = _alike(results, scope, "The branches of CASE", node.span)
     branches = " ".join(f"WHEN {test.spark} THEN {r.spark}" for (test, _), r in zip(whens, bound_results, strict=False))
     texts = " ".join(f"WHEN {test.text} THEN {r.text}" for (test, _), r in zip(whens, bound_results, strict=False))
-    tail = f" ELSE {bound_results[-1].spark}" if node.otherwise else ""
-    return Expr(f"(CASE {branches}{tail} END)", type_, f"(CASE {texts} END)")
+    if node.otherwise:
+        branches += f" ELSE {bound_results[-1].spark}"
+        texts += f" ELSE {bound_results[-1].text}"
+    return Expr(f"(CASE {branches} END)", type_, f"(CASE {texts} END)")
 
 
 def _alike(nodes: Sequence[ast.Expression], scope: Scope, what: str, span: Span) -> tuple[list[Expr], SqlType]:
@@ -276,9 +292,10 @@ def _index(node: ast.Index, scope: Scope) -> Expr:
         # 1 is the first, -1 the last; outside of it is NULL, and so is 0.
         return Expr(f"try_element_at({base.spark}, CAST(nullif({index.spark}, 0) AS INT))", base.type.element, text)
     if isinstance(base.type, Map):
-        if signatures.common_type(base.type.key, index.type) is None:
+        if signatures.common_type(base.type.key, index.type) != base.type.key:
             _mismatch(f"This MAP's keys are {base.type.key}, not {index.type}.", node.index.span)
-        return Expr(f"try_element_at({base.spark}, {index.spark})", base.type.value, text)
+        wanted = casts.implicit(index, base.type.key)
+        return Expr(f"try_element_at({base.spark}, {wanted.spark})", base.type.value, text)
     _mismatch(f"[] works on an ARRAY or a MAP, not on {base.type}.", node.span)
 
 
@@ -291,17 +308,22 @@ def _constructor(node: ast.ArrayOf | ast.MapOf | ast.StructOf, scope: Scope) -> 
             text = ", ".join(b.text for b in bound)
             return Expr(f"array({', '.join(b.spark for b in bound)})", Array(type_), f"ARRAY[{text}]")
         case ast.MapOf(pairs):
-            if not pairs or all(is_null(v) for _, v in pairs):
-                raise BindError("EMPTY_MAP", "A MAP needs an entry whose value isn't NULL.", span=node.span)
+            if not pairs or all(is_null(v) for _, v in pairs) or all(is_null(k) for k, _ in pairs):
+                raise BindError("EMPTY_MAP", "A MAP needs a key and a value that aren't NULL.", span=node.span)
             keys, key_type = _alike([k for k, _ in pairs], scope, "The keys of a MAP", node.span)
             values, value_type = _alike([v for _, v in pairs], scope, "The values of a MAP", node.span)
             entries = [f"{k.spark}, {v.spark}" for k, v in zip(keys, values, strict=True)]
             text = ", ".join(f"{k.text}:={v.text}" for k, v in zip(keys, values, strict=True))
             return Expr(f"map({', '.join(entries)})", Map(key_type, value_type), f"MAP({text})")
         case ast.StructOf(fields):
-            exprs = [(name, bind(value, scope)) for name, value in fields]
+            names = [name for name, _ in fields]
+            twice = next((n for n in names if names.count(n) > 1), None)
+            if twice is not None:
+                raise BindError("DUPLICATE_FIELD", f"The STRUCT has two fields {twice}.", span=node.span)
+            bare = [(bind(value, scope), is_null(value)) for _, value in fields]
+            exprs = [(name, casts.implicit(e, e.type, null=n)) for name, (e, n) in zip(names, bare, strict=True)]
             type_struct = Struct(tuple(Field(name, e.type) for name, e in exprs))
-            spark = ", ".join(f"'{name}', {casts.implicit(e, e.type).spark}" for name, e in exprs)
+            spark = ", ".join(f"{casts.quoted(name)}, {e.spark}" for name, e in exprs)
             return Expr(
                 f"named_struct({spark})", type_struct, f"STRUCT({', '.join(f'{n}:={e.text}' for n, e in exprs)})"
             )
@@ -362,7 +384,13 @@ def _call(node: ast.Call, scope: Scope) -> Expr:
     bound = [bind(a, scope) for a in args]
     chosen, ready, type_ = choose(function, args, bound, node.span)
     text = f"{function.name}({', '.join(b.text for b in bound)})"
-    return Expr(f"({chosen.lower([r.spark for r in ready])})", type_, text)
+    try:
+        spark = f"({chosen.lower([r.spark for r in ready])})"
+    except BindError as error:
+        error.span = error.span or node.span
+        raise
+    # Spark gives some decimals other digits than ksqlDB does.
+    return Expr(f"CAST({spark} AS {spark_type(type_)})" if isinstance(type_, Decimal) else spark, type_, text)
 
 
 # ---- refusals --------------------------------------------------------------------------------------------------

@@ -15,9 +15,12 @@ from orion.schema import (
     SqlType,
     Struct,
     is_numeric,
+    quote,
     spark_type,
 )
 
+MAX_PRECISION = 38
+_LEAST_SCALE = 6  # of a result that has too many digits: those of the fraction go first, down to these
 _DIGITS = {Scalar.INTEGER: 10, Scalar.BIGINT: 19}
 
 
@@ -30,7 +33,11 @@ def as_decimal(type_: SqlType) -> Decimal:
 
 
 def decimal_result(op: str, left: Decimal, right: Decimal) -> Decimal:
-    """The type of decimal arithmetic: the digits the exact result may need, capped at 38."""
+    """The type of decimal arithmetic: the digits the exact result may need, as far as 38 go.
+
+    Digits of the fraction are given up before those of the whole, as Spark does: a large result is better rounded
+    than lost.
+    """
     whole = max(left.precision - left.scale, right.precision - right.scale)
     scale = max(left.scale, right.scale)
     match op:
@@ -44,7 +51,27 @@ def decimal_result(op: str, left: Decimal, right: Decimal) -> Decimal:
             precision = left.precision - left.scale + right.scale + scale
         case _:
             precision = min(left.precision - left.scale, right.precision - right.scale) + scale
-    return Decimal(min(38, precision), min(38, scale))
+    if precision > MAX_PRECISION:
+        scale = max(MAX_PRECISION - (precision - scale), min(scale, _LEAST_SCALE))
+    return Decimal(min(MAX_PRECISION, precision), scale)
+
+
+def contains_map(type_: SqlType) -> bool:
+    match type_:
+        case Map():
+            return True
+        case Array(element):
+            return contains_map(element)
+        case Struct(fields):
+            return any(contains_map(f.type) for f in fields)
+        case _:
+            return False
+
+
+def quoted(text: str) -> str:
+    """A text constant of Spark."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def implicit(expr: Expr, type_: SqlType, *, null: bool = False) -> Expr:
@@ -104,16 +131,31 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
             return f"CAST({spark} AS {spark_type(type_)})"
         case (Array(inner), Array(wanted)):
             return f"transform({spark}, x -> {_inside('x', inner, wanted, span)})"
-        case (Map(_, inner), Map(_, wanted)):
+        case (Map(key, inner), Map(wanted_key, wanted)):
+            if key != wanted_key:
+                spark = f"transform_keys({spark}, (k, x) -> {_inside('k', key, wanted_key, span)})"
             return f"transform_values({spark}, (k, x) -> {_inside('x', inner, wanted, span)})"
-        case (Struct(), Struct()) if common_type(source, type_) is not None:
-            return f"CAST({spark} AS {spark_type(type_)})"
+        case (Struct(), Struct(fields)) if {f.name for f in source.fields} <= {f.name for f in fields}:
+            return _restructured(spark, source, type_, span)
         case _:
             raise BindError("INVALID_CAST", f"{source} can't be cast to {type_}.", span=span)
 
 
 def _inside(name: str, inner: SqlType, wanted: SqlType, span: Span) -> str:
     return explicit(Expr(name, inner, name), wanted, span)
+
+
+def _restructured(spark: str, source: Struct, wanted: Struct, span: Span) -> str:
+    """Each field cast; one that wasn't there is NULL."""
+    parts = []
+    for field in wanted.fields:
+        given = source.get(field.name)
+        value = f"CAST(NULL AS {spark_type(field.type)})"
+        if given is not None:
+            value = _inside(f"{spark}.{quote(field.name)}", given, field.type, span)
+        parts.append(f"{quoted(field.name)}, {value}")
+    made = f"named_struct({', '.join(parts)})"
+    return f"if({spark} IS NULL, NULL, {made})" if source.fields else made
 
 
 def _to_text(spark: str, source: SqlType) -> str:
@@ -130,6 +172,16 @@ def _to_text(spark: str, source: SqlType) -> str:
 
 def insertable(given: SqlType, wanted: SqlType) -> bool:
     """Whether a value of one type may be written into a column of another by INSERT."""
+    match given, wanted:
+        case Struct(), Struct():
+            names = {f.name: f.type for f in wanted.fields}
+            return all(f.name in names and insertable(f.type, names[f.name]) for f in given.fields)
+        case Array(inner), Array(element):
+            return insertable(inner, element)
+        case Map(key, inner), Map(wanted_key, value):
+            return insertable(key, wanted_key) and insertable(inner, value)
+        case _:
+            pass
     if common_type(given, wanted) == wanted:
         return True
     if given is Scalar.STRING and wanted in (*TEMPORAL, Scalar.BYTES):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal as Number
-from typing import NoReturn, TypeVar
+from typing import NoReturn, TypeGuard, TypeVar
 
 from orion.errors import ParseError, Span, UnsupportedError, hint_nearest
 from orion.ksql import ast
@@ -41,6 +41,10 @@ UNITS_MS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_0
 COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
 
 
+def _is_number(value: object) -> TypeGuard[int | float | Number]:
+    return isinstance(value, int | float | Number) and not isinstance(value, bool)
+
+
 class Parser:
     """A cursor over the tokens of one script."""
 
@@ -65,10 +69,10 @@ class Parser:
         return token
 
     def is_word(self, *words: str) -> bool:
-        return self.token.kind is Kind.WORD and self.token.text in words
+        return self.token.is_word(*words)
 
     def is_symbol(self, *symbols: str) -> bool:
-        return self.token.kind is Kind.SYMBOL and self.token.text in symbols
+        return self.token.is_symbol(*symbols)
 
     def accept(self, *words: str) -> bool:
         """Take these words if all of them come next."""
@@ -94,9 +98,10 @@ class Parser:
             self.fail(f"'{symbol}'")
         return self.advance()
 
-    def fail(self, expected: str) -> NoReturn:
+    def fail(self, expected: str, *words: str) -> NoReturn:
+        """Refuse the token at the cursor. `words` are what it may be a misspelling of."""
         token = self.token
-        hint = hint_nearest(token.raw, [expected]) if token.kind is Kind.WORD else None
+        hint = hint_nearest(token.raw, list(words or (expected,))) if token.kind is Kind.WORD else None
         raise ParseError(
             "SYNTAX", f"Expected {expected}, found {token.shown}.", span=token.span, text=self.text, hint=hint
         )
@@ -185,7 +190,7 @@ class Parser:
                 return self._struct()
             case _ if name in TYPE_NAMES:
                 if self.accept_symbol("("):  # VARCHAR(255): the length is read and, as in ksqlDB, has no effect
-                    self.advance()
+                    self.integer("a length")
                     self.expect_symbol(")")
                 return TYPE_NAMES[name]
         known = [*TYPE_NAMES, "DECIMAL", "ARRAY", "MAP", "STRUCT"]
@@ -213,12 +218,15 @@ class Parser:
         return Decimal(precision, scale)
 
     def _struct(self) -> Struct:
-        self.expect_symbol("<")
-        if self.accept_symbol(">") or self.accept_symbol("<>"):
+        if self.accept_symbol("<>"):
             return Struct(())
-        fields = self.separated(lambda: Field(self.identifier("a field's name"), self.type()))
+        self.expect_symbol("<")
+        fields = () if self.is_symbol(">") else self.separated(self._field)
         self.expect_symbol(">")
         return Struct(fields)
+
+    def _field(self) -> Field:
+        return Field(self.identifier("a field's name"), self.type())
 
     # ---- expressions, loosest first ----------------------------------------------------------------------------
 
@@ -252,7 +260,7 @@ class Parser:
             elif self.is_word("IS"):
                 left = self._is(left, start)
             elif self.is_word("BETWEEN", "IN", "LIKE") or (
-                self.is_word("NOT") and self.peek().text in ("BETWEEN", "IN", "LIKE")
+                self.is_word("NOT") and self.peek().is_word("BETWEEN", "IN", "LIKE")
             ):
                 left = self._membership(left, start)
             else:
@@ -304,7 +312,7 @@ class Parser:
         if self.is_symbol("-", "+"):
             op = self.advance().text
             operand = self._signed()
-            if op == "-" and isinstance(operand, ast.Literal) and isinstance(operand.value, int | float | Number):
+            if op == "-" and isinstance(operand, ast.Literal) and _is_number(operand.value):
                 return ast.Literal(-operand.value, span=self.span_from(start))
             return ast.Unary(op, operand, span=self.span_from(start))
         return self._postfix()
@@ -362,9 +370,9 @@ class Parser:
 
     def _is_lambda_list(self) -> bool:
         at = self.at
-        while self.tokens[at].kind in (Kind.WORD, Kind.QUOTED) or self.tokens[at].text == ",":
+        while self.tokens[at].kind in (Kind.WORD, Kind.QUOTED) or self.tokens[at].is_symbol(","):
             at += 1
-        return self.tokens[at].text == ")" and self.tokens[min(at + 1, len(self.tokens) - 1)].text == "=>"
+        return self.tokens[at].is_symbol(")") and self.tokens[at + 1].is_symbol("=>")
 
     def _special(self, start: int) -> ast.Expression | None:
         """What begins with a word of its own: constants, CASE, CAST and the constructors."""
@@ -374,20 +382,20 @@ class Parser:
             return ast.Literal(self.advance().text == "TRUE", span=self.span_from(start))
         if self.accept("CASE"):
             return self._case(start)
-        following = self.peek().text
-        if self.is_word("CAST") and following == "(":
+        following = self.peek()
+        if self.is_word("CAST") and following.is_symbol("("):
             self.at += 2
             operand = self.expression()
             self.expect("AS")
             type_ = self.type()
             self.expect_symbol(")")
             return ast.Cast(operand, type_, span=self.span_from(start))
-        if self.is_word("ARRAY") and following == "[":
+        if self.is_word("ARRAY") and following.is_symbol("["):
             self.at += 2
             items = () if self.is_symbol("]") else self.separated(self.expression)
             self.expect_symbol("]")
             return ast.ArrayOf(items, span=self.span_from(start))
-        if self.is_word("MAP", "STRUCT") and following == "(":
+        if self.is_word("MAP", "STRUCT") and following.is_symbol("("):
             return self._constructor(start)
         return None
 

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
+from math import inf
+
 from orion.errors import BindError
 from orion.ksql import ast
-from orion.ksql.bind import bind
+from orion.ksql.bind import bind, is_null
+from orion.ksql.casts import contains_map
 from orion.ksql.scope import Scope
-from orion.plan.sources import PSEUDO, WINDOW_BOUNDS
-from orion.schema import Column, Role
+from orion.plan.sources import PSEUDO, WINDOW_BOUNDS, Source
+from orion.schema import Column, Role, Schema
 
 RESERVED_COLUMNS = frozenset((*PSEUDO, *WINDOW_BOUNDS))
+MAP_AS_KEY, MAP_AS_KEY_HINT = "A MAP can't be in a key.", "Its entries have no order to compare by."
 
 
-def names_of(items: list[ast.SelectItem]) -> list[str]:
-    """The output's names: the alias, the column or field, else KSQL_COL_n."""
-    names: list[str] = []
-    for at, item in enumerate(items):
-        match item.alias, item.expression:
-            case str(alias), _:
-                names.append(alias)
-            case _, ast.Name(name=name):
-                names.append(name)
-            case _, ast.Deref(field=name):
-                names.append(name)
-            case _:
-                names.append(f"KSQL_COL_{at}")
-    return names
+def names_of(items: list[ast.SelectItem], source: Source) -> list[str]:
+    """The output's names: the alias or the column; else a new one, that neither the source nor the output has yet.
+
+    A field's new name is FIELD, FIELD_1 ...; that of any other expression KSQL_COL_0, KSQL_COL_1 ...
+    """
+    given = [i.alias or (i.expression.name if isinstance(i.expression, ast.Name) else None) for i in items]
+    taken = {*source.schema.names, *(g for g in given if g is not None)}
+    return [name or _new_name(item.expression, taken) for name, item in zip(given, items, strict=True)]
+
+
+def _new_name(node: ast.Expression, taken: set[str]) -> str:
+    candidates: Iterator[str] = (f"KSQL_COL_{n}" for n in count())
+    if isinstance(node, ast.Deref):
+        candidates = chain((node.field,), (f"{node.field}_{n}" for n in count(1)))
+    name = next(c for c in candidates if c not in taken)
+    taken.add(name)
+    return name
+
+
+def keys_first(columns: Iterable[Column], keys: Sequence[str] = ()) -> Schema:
+    """The columns as a source has them: the key's, in the order of `keys` where that says one, then the value's."""
+    ranks = {name: at for at, name in enumerate(keys)}
+    ordered = sorted(columns, key=lambda c: ranks.get(c.name, len(ranks)) if c.role is Role.KEY else inf)
+    return Schema(tuple(ordered))
 
 
 def key_items(wanted: list[ast.Expression], items: list[ast.SelectItem], scope: Scope) -> list[int]:
@@ -59,19 +75,28 @@ def same(left: ast.Expression, right: ast.Expression) -> bool:
     return left == right
 
 
-def check_columns(columns: tuple[Column, ...], query: ast.Query) -> None:
-    """The output's columns make a source: unique names, none reserved, something in the value."""
+def refuse_untyped(items: list[ast.SelectItem]) -> None:
+    for item in items:
+        if is_null(item.expression):
+            hint = "CAST it, for example CAST(NULL AS STRING)."
+            raise BindError("NULL_TYPE", "A column that is NULL has no type.", span=item.span, hint=hint)
+
+
+def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], query: ast.Query) -> None:
+    """The output's columns make a source: unique names, none reserved, something in the value, no MAP in the key."""
     seen: set[str] = set()
-    for column in columns:
+    for column, item in zip(columns, items, strict=True):
         if column.name in seen:
-            raise BindError("DUPLICATE_COLUMN", f"The column {column.name} comes out twice.", span=query.span)
+            raise BindError("DUPLICATE_COLUMN", f"The column {column.name} comes out twice.", span=item.span)
         if column.name in RESERVED_COLUMNS:
             raise BindError(
                 "RESERVED_COLUMN",
                 f"{column.name} is a system column: give it an alias.",
-                span=query.span,
+                span=item.span,
                 hint=f"For example {column.name} AS {column.name}_.",
             )
+        if column.role is Role.KEY and contains_map(column.type):
+            raise BindError("INVALID_KEY", MAP_AS_KEY, span=item.span, hint=MAP_AS_KEY_HINT)
         seen.add(column.name)
     if not any(c.role is Role.VALUE for c in columns):
         raise BindError(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from orion.errors import ParseError
+from orion.errors import ParseError, UnsupportedError
 from orion.ksql import ast
-from orion.ksql.parser import Parser
+from orion.ksql.parser import RESERVED, Parser
+from orion.ksql.tokens import Kind, Token
 
 _JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS")
 
@@ -17,8 +18,8 @@ def parse_query(parser: Parser) -> ast.Query:
     source = _from(parser)
     window = _window(parser) if parser.accept("WINDOW") else None
     where = parser.expression() if parser.accept("WHERE") else None
-    partition_by = parser.separated(parser.expression) if parser.accept("PARTITION", "BY") else ()
-    group_by = _grouping(parser) if parser.accept("GROUP", "BY") else ()
+    partition_by = _grouping(parser) if parser.accept("PARTITION") else ()
+    group_by = _grouping(parser) if parser.accept("GROUP") else ()
     having = parser.expression() if parser.accept("HAVING") else None
     emit = _emit(parser) if parser.accept("EMIT") else None
     limit = parser.integer("how many rows") if parser.accept("LIMIT") else None
@@ -33,26 +34,38 @@ def _item(parser: Parser) -> ast.SelectItem:
         return ast.SelectItem(ast.Star(span=parser.advance().span), span=parser.span_from(start))
     expression = parser.expression()
     alias = None
-    if parser.accept("AS") or (parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_ITEM)):
+    following = parser.peek()
+    if parser.accept("AS") or (_is_name(parser.token) and (following.is_symbol(",") or following.is_word("FROM"))):
         alias = parser.identifier("an alias")
     return ast.SelectItem(expression, alias, span=parser.span_from(start))
 
 
-_ENDS_ITEM = ("FROM", "EMIT", "WHERE", "GROUP", "WINDOW", "HAVING", "PARTITION", "LIMIT")
-_ENDS_SOURCE = ("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT", *_JOINS)
+_CLAUSES = ("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT")
 
 
 def _from(parser: Parser) -> ast.From:
     start = parser.at
     source = parser.identifier("a stream or table")
     alias = source
-    if parser.accept("AS") or (parser.token.kind.name in ("WORD", "QUOTED") and not parser.is_word(*_ENDS_SOURCE)):
+    following = parser.peek()
+    ends = following.kind is Kind.END or following.is_symbol(";") or following.is_word(*_CLAUSES, *_JOINS)
+    if parser.accept("AS") or (_is_name(parser.token) and ends):
         alias = parser.identifier("an alias")
-    return ast.From(source, alias, parser.is_word(*_JOINS), span=parser.span_from(start))
+    elif _is_name(parser.token):
+        parser.fail(f"{', '.join(_CLAUSES)} or the end of the statement", *_CLAUSES, *_JOINS)
+    span = parser.span_from(start)
+    if parser.is_word(*_JOINS):
+        raise UnsupportedError("JOIN", "Joins are not run yet.", span=parser.token.span, text=parser.text)
+    return ast.From(source, alias, span=span)
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in RESERVED)
 
 
 def _grouping(parser: Parser) -> tuple[ast.Expression, ...]:
-    """`GROUP BY a, b` and `GROUP BY (a, b)` mean the same."""
+    """`BY a, b` and `BY (a, b)` mean the same."""
+    parser.expect("BY")
     at = parser.at
     if parser.accept_symbol("("):
         try:
@@ -70,7 +83,7 @@ def _emit(parser: Parser) -> ast.Emit:
         return ast.Emit.CHANGES
     if parser.accept("FINAL"):
         return ast.Emit.FINAL
-    parser.fail("CHANGES or FINAL")
+    parser.fail("CHANGES or FINAL", "CHANGES", "FINAL")
 
 
 def _window(parser: Parser) -> ast.WindowClause:
@@ -78,7 +91,7 @@ def _window(parser: Parser) -> ast.WindowClause:
     kind = parser.identifier("TUMBLING, HOPPING or SESSION")
     if kind not in ("TUMBLING", "HOPPING", "SESSION"):
         parser.at -= 1
-        parser.fail("TUMBLING, HOPPING or SESSION")
+        parser.fail("TUMBLING, HOPPING or SESSION", "TUMBLING", "HOPPING", "SESSION")
     parser.expect_symbol("(")
     if kind != "SESSION":
         parser.expect("SIZE")
@@ -87,9 +100,9 @@ def _window(parser: Parser) -> ast.WindowClause:
     while parser.accept_symbol(","):
         name = _window_option(parser, kind)
         options[name] = parser.duration_ms()
-    parser.expect_symbol(")")
-    if kind == "HOPPING" and "advance_ms" not in options:
+    if kind == "HOPPING" and "advance_ms" not in options and parser.is_symbol(")"):
         parser.fail("ADVANCE BY in a HOPPING window")
+    parser.expect_symbol(")")
     return ast.WindowClause(kind, size, span=parser.span_from(start), **options)
 
 

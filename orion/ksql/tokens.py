@@ -28,6 +28,12 @@ class Token:
     span: Span
     raw: str = ""
 
+    def is_symbol(self, *symbols: str) -> bool:
+        return self.kind is Kind.SYMBOL and self.text in symbols
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind is Kind.WORD and self.text in words
+
     @property
     def shown(self) -> str:
         return "the end of the statement" if self.kind is Kind.END else f"'{self.raw}'"
@@ -36,12 +42,12 @@ class Token:
 _PATTERN = re.compile(
     r"""
     (?P<space>\s+|--[^\n]*|/\*.*?\*/)
-  | (?P<float>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+)
+  | (?P<float>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+(?![\w@]))
+  | (?P<word>\d*[A-Za-z_@][\w@]*)
   | (?P<decimal>\d+\.\d*|\.\d+)
   | (?P<integer>\d+)
   | (?P<variable>\$\{\w+\})
   | (?P<body>\$\$.*?\$\$)
-  | (?P<word>[A-Za-z_@][\w@]*)
   | (?P<string>'(?:[^']|'')*')
   | (?P<backquoted>`(?:[^`]|``)*`)
   | (?P<doublequoted>"(?:[^"]|"")*")

@@ -8,15 +8,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from orion.config import Engine
 from orion.hub import jars, java
 
-# The session under a name that modules outside of the runtime may use.
-Spark = SparkSession
+# Under names that modules outside of the runtime may use.
+Spark: TypeAlias = SparkSession
+Frame: TypeAlias = DataFrame
+Result: TypeAlias = Row
 
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -35,7 +38,10 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     # PySpark also logs each SQL error by itself; it reaches the person who asked as an error of Orion's.
     logging.getLogger("SQLQueryContextLogger").disabled = True
     with _stderr_to(data / "logs" / "spark.log"):
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    # Asking for the streams registers the coordinator of state stores, which a stateful operator run as a batch needs too.
+    session.streams.active  # noqa: B018
+    return session
 
 
 def stop(session: SparkSession) -> None:

@@ -187,10 +187,10 @@ def test_a_group_in_use_is_not_moved(
     assert committed(kafka, filled) == 0
 
 
-def test_a_group_outlives_its_topic(orion: Orion, kafka: Kafka, name: str) -> None:
+def test_a_group_whose_topic_is_gone_is_still_answered_for(orion: Orion, kafka: Kafka, name: str) -> None:
     kafka.create_topic(name, 1)
     orion("produce", name, stdin="1\n")
     orion("consume", name, "--group", name)
     kafka.delete_topic(name)
-    for part in kafka.describe_group(name).progress if name in {group.name for group in kafka.groups()} else ():
-        assert (part.end, part.lag) == (None, None)
+    ran = orion("groups", "describe", name, code=None)  # Kafka forgets the offsets when it gets round to it
+    assert "lag\t0\n" in ran.out if ran.code == 0 else "error[GROUP_NOT_FOUND]" in ran.err

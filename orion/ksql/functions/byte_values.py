@@ -21,18 +21,32 @@ _IEEE_754 = (
 )
 
 
+def _by_word(word: str, branches: dict[str, str]) -> str:
+    """What a word picks, in whatever case it is written; NULL for any other word. A constant picks right away."""
+    if word.startswith("'") and (chosen := branches.get(word.strip("'").lower())):
+        return chosen
+    whens = [f"WHEN '{name}' THEN {spark}" for name, spark in branches.items()]
+    return f"CASE lower({word}) {' '.join(whens)} END"
+
+
 def _to_bytes(text: str, encoding: str, digits: str) -> str:
-    return (
-        f"CASE lower({encoding}) WHEN 'hex' THEN unhex({digits}) WHEN 'utf8' THEN CAST({text} AS BINARY) "
-        f"WHEN 'ascii' THEN {_ASCII_BYTES.format(at=text)} WHEN 'base64' THEN try_to_binary({text}, 'base64') END"
-    )
+    branches = {
+        "hex": f"unhex({digits})",
+        "utf8": f"CAST({text} AS BINARY)",
+        "ascii": _ASCII_BYTES.format(at=text),
+        "base64": f"try_to_binary({text}, 'base64')",
+    }
+    return _by_word(encoding, branches)
 
 
 def _to_text(value: str, encoding: str, digits: str) -> str:
-    return (
-        f"CASE lower({encoding}) WHEN 'hex' THEN {digits} WHEN 'utf8' THEN {_UTF8_TEXT.format(at=value)} "
-        f"WHEN 'ascii' THEN {_ASCII_TEXT.format(at=value)} WHEN 'base64' THEN base64({value}) END"
-    )
+    branches = {
+        "hex": digits,
+        "utf8": _UTF8_TEXT.format(at=value),
+        "ascii": _ASCII_TEXT.format(at=value),
+        "base64": f"base64({value})",
+    }
+    return _by_word(encoding, branches)
 
 
 def _encode(args: Sequence[str]) -> str:
@@ -47,7 +61,7 @@ def _digits(args: Sequence[str]) -> str:
     if len(args) == 1:
         return plain
     swapped = f"regexp_replace(reverse({plain}), '(.)(.)', '$2$1')"
-    return f"CASE upper({args[1]}) WHEN 'BIG_ENDIAN' THEN {plain} WHEN 'LITTLE_ENDIAN' THEN {swapped} END"
+    return _by_word(args[1], {"big_endian": plain, "little_endian": swapped})
 
 
 def _integer(args: Sequence[str]) -> str:
@@ -132,7 +146,7 @@ MD5 = scalar(
 
 TO_BYTES = scalar(
     "TO_BYTES",
-    "The bytes that a text means in an encoding: 'hex', 'utf8', 'ascii' or 'base64'. NULL where it isn't written in it.",
+    "The bytes that a text means in an encoding: 'hex', 'utf8', 'ascii' or 'base64'. NULL where it means none.",
     overload("(STRING, STRING) -> BYTES", lambda args: _to_bytes(args[0], args[1], args[0])),
     examples=[
         example("TO_BYTES('Orion', 'utf8')", "T3Jpb24="),

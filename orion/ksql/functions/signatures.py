@@ -132,7 +132,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
         case Decimal(), Decimal():
             scale = max(left.scale, right.scale)
             whole = max(left.precision - left.scale, right.precision - right.scale)
-            return Decimal(min(38, whole + scale), scale)
+            return Decimal(min(38, whole + scale), min(scale, 38 - whole))
         case (Decimal(), Scalar.DOUBLE) | (Scalar.DOUBLE, Decimal()):
             return Scalar.DOUBLE
         case (Decimal() as decimal, (Scalar.INTEGER | Scalar.BIGINT) as whole_number) | (

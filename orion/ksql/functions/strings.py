@@ -106,7 +106,7 @@ FIELD = scalar(
 
 INITCAP = scalar(
     "INITCAP",
-    "Each word with a capital first letter and the rest small. White space parts words; at the beginning it is dropped.",
+    "Each word with a capital first letter and the rest small. White space parts words; in front it is dropped.",
     overload(
         "(STRING) -> STRING",
         r"array_join(transform(regexp_extract_all(lower({0}), '\\S+\\s*', 0), "

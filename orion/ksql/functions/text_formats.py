@@ -38,7 +38,8 @@ def _extract(args: Sequence[str]) -> str:
     found = f"get_json_object({text}, {path})"
     if not re.fullmatch(r"'\$([.]\w+|\[\d+\])+'", path, re.ASCII):
         return found
-    return f"coalesce({found}, if(is_variant_null(try_variant_get(try_parse_json({text}), {path}, 'variant')), 'null', NULL))"
+    null = f"is_variant_null(try_variant_get(try_parse_json({text}), {path}, 'variant'))"
+    return f"coalesce({found}, if({null}, 'null', NULL))"
 
 
 def _concat(args: Sequence[str]) -> str:

@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from itertools import takewhile
 
 from orion.ksql.context import Statement
 from orion.ksql.parser import Parser
+from orion.ksql.tokens import Kind
 
 NAMES = (
     "connector",
@@ -50,9 +52,13 @@ def _starts() -> dict[tuple[str, ...], Callable[[Parser], Statement]]:
 def parse_statement(parser: Parser) -> Statement:
     """The one statement at the cursor, without its semicolon."""
     starts = _starts()
-    ahead = tuple(parser.peek(n).text for n in range(4))
+    ahead = tuple(t.text for t in takewhile(lambda t: t.kind is Kind.WORD, map(parser.peek, range(4))))
     for length in range(len(ahead), 0, -1):
         found = starts.get(ahead[:length])
         if found:
             return found(parser)
-    parser.fail(f"a statement ({', '.join(sorted({words[0] for words in starts}))})")
+    # The first words may be right and a later one misspelt: that one is pointed at.
+    right = max(n for n in range(len(ahead) + 1) if any(words[:n] == ahead[:n] for words in starts))
+    known = sorted({words[right] for words in starts if words[:right] == ahead[:right] and len(words) > right})
+    parser.at += right
+    parser.fail(f"{'a statement: ' if right == 0 else ''}{' or '.join(known)}", *known)

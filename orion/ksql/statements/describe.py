@@ -8,6 +8,7 @@ from orion.errors import BindError, Span, hint_nearest
 from orion.ksql.context import Context, missing
 from orion.ksql.functions import functions
 from orion.ksql.parser import Parser
+from orion.ksql.tokens import Kind
 from orion.plan.steps import Ask, Describe, Step
 
 STARTS = (("DESCRIBE",),)
@@ -41,11 +42,12 @@ def parse(parser: Parser) -> DescribeStatement:
     parser.expect("DESCRIBE")
     what = "SOURCE"
     for word in ("FUNCTION", "CONNECTOR"):
-        if parser.is_word(word) and parser.peek().text not in (";", "", "EXTENDED"):
+        named = parser.peek().kind in (Kind.WORD, Kind.QUOTED, Kind.STRING) and not parser.peek().is_word("EXTENDED")
+        if parser.is_word(word) and named:
             parser.advance()
             what = word
     at = parser.at
-    name = parser.identifier("a name")
+    name = parser.string_or_name("a name") if what == "CONNECTOR" else parser.identifier("a name")
     span = parser.span_from(at)
     extended = parser.accept("EXTENDED")
     if what == "FUNCTION":

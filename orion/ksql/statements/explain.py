@@ -36,7 +36,7 @@ def parse(parser: Parser) -> ExplainStatement:
 
     parser.expect("EXPLAIN")
     start = parser.at
-    alone = parser.peek().kind is Kind.END or parser.peek().text == ";"
+    alone = parser.peek().kind is Kind.END or parser.peek().is_symbol(";")
     if alone and parser.token.kind in (Kind.WORD, Kind.QUOTED):
         return ExplainStatement(None, parser.identifier("a query's id"), parser.span_from(start))
     statement = parse_statement(parser)

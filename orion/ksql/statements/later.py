@@ -22,7 +22,7 @@ STARTS = (
 
 def parse(parser: Parser) -> Statement:
     start = parser.at
-    words = next(w for w in STARTS if w[0] == parser.token.text and (len(w) == 1 or parser.peek().text == w[1]))
+    words = next(w for w in STARTS if w[0] == parser.token.text and (len(w) == 1 or parser.peek().is_word(w[1])))
     parser.expect(*words)
     raise UnsupportedError(
         "STATEMENT_NOT_YET",

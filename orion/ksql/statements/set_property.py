@@ -36,7 +36,7 @@ class Set:
         allowed = PROPERTIES[name]
         if value is not None and allowed is not None and value not in allowed:
             raise BindError("INVALID_PROPERTY", f"'{name}' is {' or '.join(allowed)}.", span=self.span)
-        if value is not None and allowed is None and not value.isdigit():
+        if value is not None and allowed is None and not value.isdecimal():
             raise BindError("INVALID_PROPERTY", f"'{name}' is a whole number.", span=self.span)
         return (self.step,)
 

@@ -25,15 +25,16 @@ class ShowStatement:
 def parse(parser: Parser) -> ShowStatement:
     parser.advance()
     everything = parser.accept("ALL")
-    for side in ("SINK", "SOURCE"):
-        parser.accept(side)
     at = parser.at
+    if parser.accept("SINK") or parser.accept("SOURCE"):
+        parser.expect("CONNECTORS")
+        return ShowStatement(Show("CONNECTORS"))
     if parser.is_word(*_LATER):
         word = parser.advance().text
         raise UnsupportedError(
             "SHOW_NOT_YET", f"SHOW {word} is not run yet.", span=parser.span_from(at), text=parser.text
         )
     if not parser.is_word(*get_args(What)):
-        parser.fail(f"one of {', '.join(get_args(What))}")
+        parser.fail(f"one of {', '.join(get_args(What))}", *get_args(What))
     what = cast(What, parser.advance().text)
     return ShowStatement(Show(what, parser.accept("EXTENDED"), everything))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.console import Console
 from examples.music.feed import Sent
 from examples.music.panels import plain, render
 from examples.music.results import Results, Session
-from examples.music.snapshot import Line, Snapshot, Speed
+from examples.music.snapshot import Line, Snapshot, Speed, counters, line
 
 MINUTE = 60_000
 START = 30_000_000 * MINUTE
@@ -46,7 +46,7 @@ def results() -> Results:
 def snapshot(results: Results) -> Snapshot:
     lines = tuple(Line(name, "RUNNING", 200.0, 196.0, 12_345, 40, 0, None) for name in NAMES)
     sent = Sent(on_time=9_600, late=200, skipped=100, malformed=100, failed=0)
-    return Snapshot("127.0.0.1:49092", "http://127.0.0.1:48088", 23.0, 22.0, sent, 200.0, lines, results)
+    return Snapshot("127.0.0.1:49092", "http://127.0.0.1:48088", 23.0, 45.0, sent, 200.0, lines, results)
 
 
 def drawn(snapshot: Snapshot, width: int, height: int) -> list[str]:
@@ -95,7 +95,7 @@ def test_screen_names_the_error_of_a_query(snapshot: Snapshot) -> None:
 
 
 def test_screen_before_anything_has_come(snapshot: Snapshot) -> None:
-    empty = replace(snapshot, results=Results(), queries=(), left=None, sent=Sent(0, 0, 0, 0, 0))
+    empty = replace(snapshot, results=Results(), queries=(), seconds=None, sent=Sent(0, 0, 0, 0, 0))
     assert "nothing yet" in "\n".join(drawn(empty, 100, 30))
     assert "plays 0" in plain(empty)
 
@@ -106,6 +106,26 @@ def test_plain_line_says_what_matters(snapshot: Snapshot) -> None:
     assert "\n" not in text
     for wanted in ("plays 10,000", "lag 240", "lake 12,345", "dead letters 7", "Title 0", "clean_plays RESTARTING"):
         assert wanted in text
+
+
+@dataclass(frozen=True)
+class Told:
+    id: str
+    sink: str
+    state: str = "RUNNING"
+    rows_in: int = 10
+    rows_out: int = 5
+    dead_letters: int = 1
+    lag: int | None = None
+    error: str | None = None
+
+
+def test_lines_are_named_by_what_a_query_makes_or_a_connector_is_called() -> None:
+    query, connector = Told("CSAS_CLEAN_PLAYS_3", "CLEAN_PLAYS"), Told("LAKE", "delta")
+    assert [line(status, {}).name for status in (query, connector)] == ["clean_plays", "lake"]
+    counted = counters(Sent(1, 1, 1, 1, 0), [query])
+    assert counted == {"plays": 4, "in CSAS_CLEAN_PLAYS_3": 10, "out CSAS_CLEAN_PLAYS_3": 5}
+    assert line(query, {"in CSAS_CLEAN_PLAYS_3": 2.0}).rate_in == 2.0
 
 
 def test_speed_is_growth_over_the_last_seconds() -> None:

@@ -1,4 +1,4 @@
-"""The declarations themselves: complete, well formed, and with examples that bind. What Spark answers is in tests/spark."""
+"""The declarations: complete, well formed, with examples that bind. What Spark answers is in tests/spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHOUT_EXAMPLES = {"RANDOM"}
 # Their first argument is a unit of time, which is read when the statement is compiled.
 WITH_UNIT = {"DATEADD", "DATESUB", "TIMEADD", "TIMESUB", "TIMESTAMPADD", "TIMESTAMPSUB"}
 
-# Not values of a column: parts of the grammar, or lambdas.
+# What nearly every project uses.
 COMMONEST = (
     "ABS CEIL FLOOR ROUND SIGN SQRT EXP LN POWER RANDOM GREATEST LEAST UCASE LCASE TRIM LEN SUBSTRING CONCAT CONCAT_WS "
     "REPLACE SPLIT INSTR LPAD RPAD INITCAP REGEXP_EXTRACT REGEXP_REPLACE MASK COALESCE IFNULL NULLIF UNIX_TIMESTAMP "
@@ -132,7 +132,7 @@ def _fits(value: object, type_: SqlType) -> bool:
         case Scalar():  # points in time and bytes are told by their text
             return isinstance(value, str)
         case Decimal(precision, scale):
-            return isinstance(value, Number) and -value.as_tuple().exponent <= scale and len(str(value)) <= precision + 2
+            return isinstance(value, Number) and value == round(value, scale) and abs(value) < 10 ** (precision - scale)
         case Array(element):
             return isinstance(value, list) and all(_fits(v, element) for v in value)
         case Map(key, item):
