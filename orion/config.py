@@ -12,9 +12,15 @@ from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
-from orion.errors import ConfigError
+from orion.errors import ConfigError, hint_nearest
 
 FILE = "orion.yaml"
 
@@ -61,7 +67,6 @@ class Config(BaseSettings):
         extra="forbid",
         env_prefix="ORION_",
         env_nested_delimiter="__",
-        nested_model_default_partial_update=True,
     )
 
     service_id: str = Field(
@@ -81,34 +86,57 @@ class Config(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        # The file is passed as init settings by `load`; the environment stands above it.
-        return env_settings, init_settings
+        # `load` lays file, environment and flags over each other; nothing may come in again above the flags.
+        return (init_settings,)
 
 
 def load(path: Path | None = None, flags: dict[str, Any] | None = None) -> Config:
     """Read the file (when there is one), the environment and the flags into one frozen value."""
     file = path or Path(FILE)
-    if path is not None and not file.exists():
+    if path is not None and not file.is_file():
         raise ConfigError("CONFIG_FILE_MISSING", f"There is no file {file}.", hint="Give the path of an orion.yaml.")
-    written: dict[str, Any] = {}
-    if file.exists():
-        try:
-            written = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        except yaml.YAMLError as error:
-            raise ConfigError("CONFIG_NOT_YAML", f"{file} is not YAML: {error}.") from error
-        if not isinstance(written, dict):
-            raise ConfigError("CONFIG_NOT_A_MAPPING", f"{file} must hold a mapping of sections.")
+    written = _read(file) if file.is_file() else {}
     try:
-        config = Config(**written)
-        return Config.model_validate(_merge(config.model_dump(), _nest(flags or {})))
+        environment = EnvSettingsSource(Config)()
+        return Config(**_merge(_merge(written, environment), _nest(flags or {})))
+    except SettingsError as error:
+        hint = "A section is given as ORION_SECTION__KEY, a variable for each key."
+        raise ConfigError("CONFIG_INVALID", f"The environment: {error}.", hint=hint) from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(
-            "CONFIG_INVALID",
-            f"Setting {where or '(top)'}: {first['msg']}.",
-            hint=f"Fix it in {file} or in the environment variable ORION_{where.upper().replace('.', '__')}.",
-        ) from error
+        raise _refused(error, file) from error
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """What the file says. A key with nothing behind it says nothing."""
+    try:
+        written = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError("CONFIG_NOT_YAML", f"{file} is not YAML: {error}.") from error
+    if written is None:
+        return {}
+    if not isinstance(written, dict) or not all(isinstance(key, str) for key in written):
+        raise ConfigError("CONFIG_NOT_A_MAPPING", f"{file} must hold a mapping of sections.")
+    return {key: value for key, value in written.items() if value is not None}
+
+
+def _refused(error: ValidationError, file: Path) -> ConfigError:
+    first = error.errors()[0]
+    *parents, leaf = (str(part) for part in first["loc"])
+    where = ".".join((*parents, leaf))
+    if first["type"] == "extra_forbidden":
+        known = _keys(parents)
+        hint = hint_nearest(leaf, known) or f"Known here: {', '.join(known)}."
+        return ConfigError("CONFIG_UNKNOWN_KEY", f"There is no setting {where}.", hint=hint)
+    hint = f"Fix it in {file} or in the environment variable ORION_{where.upper().replace('.', '__')}."
+    return ConfigError("CONFIG_INVALID", f"Setting {where}: {first['msg']}.", hint=hint)
+
+
+def _keys(parents: list[str]) -> list[str]:
+    """The names of the settings in a section."""
+    section: Any = Config
+    for parent in parents:
+        section = section.model_fields[parent].annotation
+    return list(section.model_fields)
 
 
 def _nest(flags: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from orion.errors import BindError, UnsupportedError
 from orion.ksql import ast
 from orion.ksql.bind import bind, choose, function_of, require_boolean
-from orion.ksql.projection import check_columns, key_items, names_of, same
+from orion.ksql.projection import check_columns, key_items, keys_first, names_of, same
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
 from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation
@@ -38,7 +38,7 @@ def aggregate(
     for group in query.group_by:
         if contains_aggregate(group):
             raise BindError("AGGREGATE_NOT_HERE", "GROUP BY can't hold an aggregate.", span=group.span)
-    names = names_of(items)
+    names = names_of(items, source)
     keys = [] if transient else key_items(list(query.group_by), items, scope)
     folding = Folding(scope, [(g, bind(g, scope)) for g in query.group_by], source)
     window = window_of(query.window)
@@ -48,11 +48,14 @@ def aggregate(
     if not calls and not transient:
         raise BindError("NO_AGGREGATE", "GROUP BY needs at least one aggregate in SELECT.", span=query.span)
     columns = tuple(Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(out))
-    if not transient:
-        check_columns(columns, query)
+    if transient:
+        schema = Schema(columns)
+    else:
+        check_columns(columns, items, query)
+        schema = keys_first(columns, [names[at] for at in keys])
     reason = _why_keyed(window, having, calls)
     folded = Aggregate(relation, folding.key_columns(), calls, window, having, out, reason)
-    return folded, Schema(columns), window
+    return folded, schema, window
 
 
 def _why_keyed(window: Window | None, having: Expr | None, calls: tuple[AggregateCall, ...]) -> str | None:
@@ -69,7 +72,7 @@ def _why_keyed(window: Window | None, having: Expr | None, calls: tuple[Aggregat
 def window_of(clause: ast.WindowClause | None) -> Window | None:
     if clause is None:
         return None
-    advance = clause.advance_ms or clause.size_ms
+    advance = clause.size_ms if clause.advance_ms is None else clause.advance_ms
     if clause.size_ms <= 0 or advance <= 0:
         raise BindError("INVALID_WINDOW", "A window's size and advance must be above zero.", span=clause.span)
     if advance > clause.size_ms:
@@ -100,11 +103,11 @@ class Folding:
         return tuple(Named(f"__k{at}", expr) for at, (_, expr) in enumerate(self.groups))
 
     def item(self, node: ast.Expression, window: Window | None) -> Expr:
-        over = self._over_folded(node)
+        over = self._over_folded(node, window)
         return self._shown(bind(over, self._scope(window)))
 
     def condition(self, node: ast.Expression, window: Window | None) -> Expr:
-        over = self._over_folded(node)
+        over = self._over_folded(node, window)
         return self._shown(require_boolean(over, self._scope(window), "HAVING"))
 
     def _shown(self, expr: Expr) -> Expr:
@@ -120,7 +123,7 @@ class Folding:
             columns |= WINDOW_BOUNDS
         return Scope(columns)
 
-    def _over_folded(self, node: ast.Expression) -> ast.Expression:
+    def _over_folded(self, node: ast.Expression, window: Window | None) -> ast.Expression:
         """The expression with groups and aggregates replaced by the columns that hold them."""
 
         def change(inner: ast.Expression) -> ast.Expression | None:
@@ -133,13 +136,16 @@ class Folding:
             return None
 
         folded = rewrite(node, change)
-        self._refuse_ungrouped(folded)
+        self._refuse_ungrouped(folded, {*self._scope(window).columns})
         return folded
 
-    def _refuse_ungrouped(self, folded: ast.Expression) -> None:
+    def _refuse_ungrouped(self, folded: ast.Expression, known: set[str]) -> None:
         for inner in walk(folded):
-            if isinstance(inner, ast.Name) and not inner.name.startswith("__") and inner.name not in WINDOW_BOUNDS:
-                self.scope.resolve(inner)  # an unknown name is that, first of all
+            # An unknown function or column is that, first of all.
+            if isinstance(inner, ast.Call):
+                function_of(inner)
+            if isinstance(inner, ast.Name) and inner.name not in known:
+                self.scope.resolve(inner)
                 raise BindError(
                     "NOT_GROUPED",
                     f"{inner} is neither grouped by nor inside an aggregate.",

@@ -9,7 +9,7 @@ from orion.ksql import ast
 from orion.ksql.aggregation import aggregate
 from orion.ksql.bind import bind, require_boolean
 from orion.ksql.context import Context
-from orion.ksql.projection import check_columns, key_items, names_of
+from orion.ksql.projection import check_columns, key_items, keys_first, names_of, refuse_untyped, same
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate
 from orion.plan.relations import Filter, Named, Project, Relation, Scan
@@ -39,6 +39,7 @@ def analyse(query: ast.Query, context: Context, *, transient: bool = False) -> A
         _refuse_aggregates(query.where, "WHERE")
         relation = Filter(relation, require_boolean(query.where, scope, "WHERE"))
     items = _open_stars(query, source)
+    refuse_untyped(items)
     if query.group_by:
         aggregated, schema, window = aggregate(query, items, relation, source, scope, transient=transient)
         return Analysed(aggregated, schema, Kind.TABLE, window, source)
@@ -50,7 +51,8 @@ def _plain(
 ) -> Analysed:
     """A query without GROUP BY."""
     _refuse_stray_clauses(query, items)
-    named = [Named(name, bind(item.expression, scope)) for name, item in zip(names_of(items), items, strict=True)]
+    names = names_of(items, source)
+    named = [Named(name, bind(item.expression, scope)) for name, item in zip(names, items, strict=True)]
     if source.kind is Kind.TABLE and query.partition_by:
         raise BindError("PARTITION_BY_TABLE", "PARTITION BY works on streams only.", span=query.span)
     wanted: list[ast.Expression] = (
@@ -58,9 +60,12 @@ def _plain(
     )
     keys = [] if transient else key_items(wanted, items, scope)
     columns = tuple(Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(named))
-    if not transient:
-        check_columns(columns, query)
-    return Analysed(Project(relation, tuple(named)), Schema(columns), source.kind, source.window, source)
+    if transient:
+        schema = Schema(columns)
+    else:
+        check_columns(columns, items, query)
+        schema = keys_first(columns, [names[at] for at in keys])
+    return Analysed(Project(relation, tuple(named)), schema, source.kind, source.window, source)
 
 
 def _refuse_stray_clauses(query: ast.Query, items: list[ast.SelectItem]) -> None:
@@ -84,19 +89,30 @@ def _refuse_aggregates(node: ast.Expression, clause: str) -> None:
 
 
 def _open_stars(query: ast.Query, source: Source) -> list[ast.SelectItem]:
-    """`*` becomes the source's columns in declared order."""
+    """`*` becomes the source's columns."""
     opened: list[ast.SelectItem] = []
     for item in query.items:
         match item.expression:
             case ast.Star(qualifier):
                 if qualifier not in (None, query.source.alias, source.name):
                     raise BindError("UNKNOWN_SOURCE", f"{qualifier} is not a source of this query.", span=item.span)
-                opened += [ast.SelectItem(ast.Name(c.name, span=item.span), span=item.span) for c in source.schema]
+                opened += [ast.SelectItem(node, span=item.span) for node in _every_column(query, source, item)]
             case ast.Deref(base, "*"):
                 opened += _open_struct(base, query, source, item)
             case _:
                 opened.append(item)
     return opened
+
+
+def _every_column(query: ast.Query, source: Source, item: ast.SelectItem) -> list[ast.Expression]:
+    """What a star stands for. A new key that is no column of the source comes in by it, and the old one moves back."""
+    columns: list[ast.Expression] = [ast.Name(c.name, span=item.span) for c in source.schema]
+    if not query.partition_by:
+        return columns
+    others = [*columns, *(i.expression for i in query.items)]
+    new = [key for key in query.partition_by if not any(same(key, other) for other in others)]
+    keys = len(source.schema.key)
+    return [*new, *columns[keys:], *columns[:keys]]
 
 
 def _open_struct(base: ast.Expression, query: ast.Query, source: Source, item: ast.SelectItem) -> list[ast.SelectItem]:

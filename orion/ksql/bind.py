@@ -31,8 +31,6 @@ from orion.schema import (
     spark_type,
 )
 
-_UNIT_ARGUMENT = {"DATEADD", "DATESUB", "TIMEADD", "TIMESUB", "TIMESTAMPADD", "TIMESTAMPSUB"}
-
 
 def constant(text: str) -> Expr:
     """A constant expression, from its text."""
@@ -378,11 +376,8 @@ def _call(node: ast.Call, scope: Scope) -> Expr:
             if function.kind is Kind.AGGREGATE
             else None,
         )
-    args = node.args
-    if function.name in _UNIT_ARGUMENT and args and isinstance(args[0], ast.Name):
-        args = (ast.Literal(args[0].name, span=args[0].span), *args[1:])
-    bound = [bind(a, scope) for a in args]
-    chosen, ready, type_ = choose(function, args, bound, node.span)
+    bound = [bind(a, scope) for a in node.args]
+    chosen, ready, type_ = choose(function, node.args, bound, node.span)
     text = f"{function.name}({', '.join(b.text for b in bound)})"
     try:
         spark = f"({chosen.lower([r.spark for r in ready])})"

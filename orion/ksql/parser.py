@@ -38,6 +38,9 @@ TYPE_NAMES: dict[str, Scalar] = {
 
 UNITS_MS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
 
+# Functions whose first argument is the bare name of a unit of time.
+_WITH_UNIT = ("DATEADD", "DATESUB", "TIMEADD", "TIMESUB", "TIMESTAMPADD", "TIMESTAMPSUB")
+
 COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
 
 
@@ -189,8 +192,10 @@ class Parser:
             case "STRUCT":
                 return self._struct()
             case _ if name in TYPE_NAMES:
-                if self.accept_symbol("("):  # VARCHAR(255): the length is read and, as in ksqlDB, has no effect
-                    self.integer("a length")
+                # VARCHAR(255), and VARCHAR(STRING) as DESCRIBE writes it: as in ksqlDB it has no effect.
+                if self.accept_symbol("("):
+                    if not self.accept("STRING"):
+                        self.integer("a length")
                     self.expect_symbol(")")
                 return TYPE_NAMES[name]
         known = [*TYPE_NAMES, "DECIMAL", "ARRAY", "MAP", "STRUCT"]
@@ -452,5 +457,7 @@ class Parser:
             args = (ast.Star(span=star.span),)
         elif not self.is_symbol(")"):
             args = self.separated(self.expression)
+        if name in _WITH_UNIT and args and isinstance(args[0], ast.Name):
+            args = (ast.Literal(args[0].name, span=args[0].span), *args[1:])
         self.expect_symbol(")")
         return ast.Call(name, args, span=self.span_from(start))

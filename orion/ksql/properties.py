@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orion.errors import BindError, Span, UnsupportedError, hint_nearest
 from orion.plan.sources import Serde, Timestamp, Window, WindowKind
-from orion.schema import Scalar, Schema
+from orion.schema import Array, Column, Map, Scalar, Schema, SqlType, Struct
 
 FORMATS = ("JSON", "KAFKA", "NONE")
 LATER_FORMATS = ("AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED")
@@ -25,6 +26,22 @@ _LATER = frozenset(
         "GUARANTEE TTL PROFILE"
     ).split()
 )
+
+
+_KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
+
+
+def _has_other_keys(type_: SqlType) -> bool:
+    """Whether the type holds a MAP whose keys aren't STRING."""
+    match type_:
+        case Map(key, value):
+            return key is not Scalar.STRING or _has_other_keys(value)
+        case Array(element):
+            return _has_other_keys(element)
+        case Struct(fields):
+            return any(_has_other_keys(f.type) for f in fields)
+        case _:
+            return False
 
 
 @dataclass(frozen=True)
@@ -56,7 +73,7 @@ class With:
         value = self.values.get(name)
         if value is None:
             return None
-        if not value.lstrip("-").isdigit() or int(value) < least:
+        if not re.fullmatch(r"-?[0-9]+", value) or int(value) < least:
             raise BindError("INVALID_PROPERTY", f"{name} must be a whole number from {least}.", span=self.span)
         return int(value)
 
@@ -79,12 +96,52 @@ class With:
             )
         return name
 
-    def serde(self, side: str, default: Serde) -> Serde:
-        name = self.format(side)
-        if name is None:
-            return default
-        wrap = self.values.get("WRAP_SINGLE_VALUE") if side == "VALUE" else None
-        return Serde(name, wrap_single=None if wrap is None else wrap.upper() == "TRUE")
+    def key_serde(self, default: Serde, schema: Schema) -> Serde:
+        name = self.format("KEY")
+        serde = default if name is None else Serde(name)
+        self._check_delimiter("KEY")
+        self._check_columns("key", serde, schema.key)
+        return serde
+
+    def value_serde(self, default: Serde, schema: Schema) -> Serde:
+        name = self.format("VALUE")
+        serde = default if name is None else Serde(name)
+        if name is None and len(schema.value) != 1:
+            serde = replace(default, wrap_single=None)  # it was said about the one column of the source
+        self._check_delimiter("VALUE")
+        self._check_columns("value", serde, schema.value)
+        wrap = self._wrap_single()
+        if wrap is None:
+            return serde
+        if len(schema.value) != 1 or serde.format != "JSON":
+            raise BindError(
+                "INVALID_PROPERTY", "WRAP_SINGLE_VALUE goes with one value column, as JSON.", span=self.span
+            )
+        return replace(serde, wrap_single=wrap)
+
+    def _wrap_single(self) -> bool | None:
+        written = self.values.get("WRAP_SINGLE_VALUE")
+        if written is None:
+            return None
+        if written.upper() not in ("TRUE", "FALSE"):
+            raise BindError("INVALID_PROPERTY", "WRAP_SINGLE_VALUE is TRUE or FALSE.", span=self.span)
+        return written.upper() == "TRUE"
+
+    def _check_delimiter(self, side: str) -> None:
+        if f"{side}_DELIMITER" in self.values:
+            raise BindError("INVALID_PROPERTY", f"{side}_DELIMITER goes with the format DELIMITED.", span=self.span)
+
+    def _check_columns(self, side: str, serde: Serde, columns: tuple[Column, ...]) -> None:
+        """Whether a format can hold what is to be written in it."""
+        held = " and ".join(f"{c.name} {c.type}" for c in columns)
+        hint = f"Add WITH ({side.upper()}_FORMAT='JSON')."
+        if serde.format == "NONE" and columns:
+            raise BindError("INVALID_FORMAT", f"The {side} has columns, and so a format.", span=self.span, hint=hint)
+        if serde.format == "KAFKA" and columns and (len(columns) > 1 or columns[0].type not in _KAFKA_TYPES):
+            message = f"The KAFKA format can't hold the {side} {held}."
+            raise BindError("INVALID_FORMAT", message, span=self.span, hint=hint)
+        if serde.format == "JSON" and any(_has_other_keys(c.type) for c in columns):
+            raise BindError("INVALID_FORMAT", "In JSON the keys of a MAP are STRING.", span=self.span)
 
     def timestamp(self, schema: Schema) -> Timestamp | None:
         name = self.values.get("TIMESTAMP")
@@ -113,13 +170,15 @@ class With:
             )
         return Timestamp(column.name, pattern)
 
-    def window(self) -> Window | None:
+    def window(self, schema: Schema) -> Window | None:
         """The window in the topic's keys, for a source over a windowed table's topic."""
         kind = self.values.get("WINDOW_TYPE")
         if kind is None:
             return None
         if kind.upper() not in WindowKind.__members__:
             raise BindError("INVALID_PROPERTY", "WINDOW_TYPE is TUMBLING, HOPPING or SESSION.", span=self.span)
+        if not schema.key:
+            raise BindError("INVALID_PROPERTY", "A windowed source needs a key column.", span=self.span)
         size = self._window_size()
         if kind.upper() != "SESSION" and size is None:
             raise BindError("INVALID_PROPERTY", f"A {kind.upper()} window needs WINDOW_SIZE.", span=self.span)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from orion.plan.relations import Aggregate, Filter, Named, Project, Query, Relation, Scan, is_stateful
-from orion.plan.sources import Source
+from orion.plan.sources import ROWTIME, Kind, Serde, Source
 from orion.plan.steps import (
     Ask,
     CreateConnector,
@@ -29,6 +29,7 @@ from orion.plan.steps import (
     Step,
     StopQuery,
 )
+from orion.schema import Role
 
 
 def plan_tree(plan: Plan) -> str:
@@ -45,10 +46,11 @@ def query_tree(query: Query) -> str:
 
 def _step(step: Step) -> Iterator[str]:
     match step:
-        case EnsureTopic(topic, partitions, _, like, config):
+        case EnsureTopic(topic, partitions, replicas, like, config):
             how = f"{partitions} partitions" if partitions else f"partitions as {like}" if like else "must exist"
+            copies = f", {replicas} replicas" if replicas else ""
             settings = "".join(f", {name}={value}" for name, value in config)
-            yield f"topic {topic}: {how}{settings}"
+            yield f"topic {topic}: {how}{copies}{settings}"
         case DefineSource(source):
             yield f"define {_source(source)}"
         case StartQuery(query):
@@ -66,8 +68,9 @@ def _step(step: Step) -> Iterator[str]:
             yield f"start sink {connector.name} ({connector.plugin}) from {topics}"
         case DropConnector(name):
             yield f"stop connector {name} and forget how far it was"
-        case InsertRow(source, values, _):
-            yield f"write one record to {source.topic}: {', '.join(f'{n}={e.text}' for n, e in values)}"
+        case InsertRow(source, values, rowtime):
+            written = [*values, *([(ROWTIME, rowtime)] if rowtime else [])]
+            yield f"write one record to {source.topic}: {', '.join(f'{n}={e.text}' for n, e in written)}"
         case SetProperty(name, value):
             yield f"set {name} to {value}" if value is not None else f"unset {name}"
         case Nothing(message):
@@ -78,14 +81,17 @@ def _step(step: Step) -> Iterator[str]:
 
 def _ask(ask: Ask) -> Iterator[str]:
     match ask:
-        case Show(what):
-            yield f"list {what.lower()}"
-        case Describe(what, name):
-            yield f"describe {what.lower()} {name}"
-        case Explain():
-            yield "explain"
-        case PrintTopic(topic):
-            yield f"print the records of {topic}"
+        case Show(what, extended, everything):
+            yield f"list {'all ' if everything else ''}{what.lower()}{', extended' if extended else ''}"
+        case Describe(what, name, extended):
+            yield f"describe {what.lower()} {name}{', extended' if extended else ''}"
+        case Explain(plan, query_id):
+            yield "explain" if plan else f"explain the query {query_id}"
+            yield from (f"  {line}" for line in plan_tree(plan).splitlines()) if plan else ()
+        case PrintTopic(topic, from_beginning, interval, limit):
+            start = "beginning" if from_beginning else "end"
+            every = f", one of {interval}" if interval > 1 else ""
+            yield f"print the records of {topic} from the {start}{every}" + (f", {limit} of them" if limit else "")
         case Push(query):
             start = "beginning" if query.from_beginning else "end"
             yield f"push query from the {start} of the log" + (f", {query.limit} rows" if query.limit else "")
@@ -130,6 +136,16 @@ def _items(items: tuple[Named, ...]) -> str:
 
 
 def _source(source: Source) -> str:
-    columns = ", ".join(f"{c.name} {c.type}" for c in source.schema)
-    formats = f"key {source.key.format}, value {source.value.format}"
-    return f"{source.kind.lower()} {source.name} over topic {source.topic} ({formats}): {columns}"
+    key = " PRIMARY KEY" if source.kind is Kind.TABLE else " KEY"
+    columns = ", ".join(f"{c.name} {c.type}{key if c.role is Role.KEY else ''}" for c in source.schema)
+    formats = f"key {_serde(source.key)}, value {_serde(source.value)}"
+    window = f", window {source.window}" if source.window else ""
+    time = f", ROWTIME from {source.timestamp.column}" if source.timestamp else ""
+    if source.timestamp and source.timestamp.format:
+        time += f" as '{source.timestamp.format}'"
+    return f"{source.kind.lower()} {source.name} over topic {source.topic} ({formats}{window}{time}): {columns}"
+
+
+def _serde(serde: Serde) -> str:
+    wraps = {None: "", True: " wrapped", False: " unwrapped"}
+    return f"{serde.format}{wraps[serde.wrap_single]}"

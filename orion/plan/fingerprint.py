@@ -53,4 +53,5 @@ def _bare(relation: Relation) -> Relation:
                 calls=tuple(replace(c, args=tuple(map(_expr, c.args))) for c in relation.calls),
                 having=_expr(relation.having) if relation.having else None,
                 items=_named(relation.items),
+                keyed=None if relation.keyed is None else "",  # the reason is words, the operator is meaning
             )

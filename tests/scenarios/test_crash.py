@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,12 +113,10 @@ def test_results_are_as_if_nothing_had_happened(server: Server, tmp_path: Path) 
     script.write_text(SCRIPT.format(lake=lake))
     running = server.start("--file", str(script))
     kafka = Kafka(running.bootstrap)
+    wait(lambda: len(sql(running.url, "SHOW CONNECTORS;")[0]["connectors"]) == 1, "the script didn't run", 120)
     expected = feed(kafka, range(RECORDS // 2))
     # Killed while the queries are in the middle of reading what was just written.
-    end = time.monotonic() + 60
-    while sum(kafka.end_offsets("CR_CLEAN").values()) == 0:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait(lambda: sum(kafka.end_offsets("CR_CLEAN").values()) > 0, "nothing was written")
     server.kill()
     wait_until_gone(server.data)
 
@@ -154,10 +152,14 @@ def feed(kafka: Kafka, numbers: range) -> Counter[str]:
 
 def wait_until_gone(data: Path) -> None:
     """No process is left behind, however Orion ended."""
-    end = time.monotonic() + 30
-    while children_of(data):
-        assert time.monotonic() < end, children_of(data)
-        time.sleep(0.1)
+    wait(lambda: not children_of(data), "a process is left behind", 30)
+
+
+def wait(condition: Callable[[], bool], complaint: str, deadline_s: float = 60.0) -> None:
+    end = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < end, complaint
+        time.sleep(0.02)
 
 
 def lake_ids(lake: Path) -> Counter[int]:

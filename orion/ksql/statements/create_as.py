@@ -14,9 +14,7 @@ from orion.ksql.queries import parse_query
 from orion.plan.relations import Query
 from orion.plan.sources import Kind, Serde, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, StartQuery, Step
-from orion.schema import Scalar, Schema
-
-_KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
+from orion.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,8 @@ class CreateAs:
 
     def _sink(self, analysed: Analysed, written: With, text: str, query_id: str) -> Source:
         source, schema = analysed.source, analysed.schema
-        key = written.serde("KEY", self._inherited_key(source, schema))
-        check_key(key, schema, self.head.span)
-        value = written.serde("VALUE", source.value)
+        key = written.key_serde(self._inherited_key(source, schema), schema)
+        value = written.value_serde(source.value, schema)
         topic = written.text("KAFKA_TOPIC") or self.head.name
         return Source(
             self.head.name,
@@ -101,19 +98,6 @@ class CreateAs:
         if not schema.key:
             return Serde("NONE") if source.key.format == "NONE" else source.key
         return Serde("KAFKA") if source.key.format == "NONE" else source.key
-
-
-def check_key(key: Serde, schema: Schema, span: Span) -> None:
-    if key.format == "KAFKA" and schema.key and (len(schema.key) > 1 or schema.key[0].type not in _KAFKA_TYPES):
-        held = " and ".join(f"{c.name} {c.type}" for c in schema.key)
-        raise BindError(
-            "INVALID_FORMAT",
-            f"The KAFKA format can't hold the key {held}.",
-            span=span,
-            hint="Add WITH (KEY_FORMAT='JSON').",
-        )
-    if key.format == "NONE" and schema.key:
-        raise BindError("INVALID_FORMAT", "KEY_FORMAT NONE goes with no key column.", span=span)
 
 
 def table_config(sink: Source) -> dict[str, str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orion.errors import BindError, Span, UnsupportedError
+from orion.ksql.casts import contains_map
 from orion.ksql.context import Context, Statement, check_free
 from orion.ksql.parser import Parser
-from orion.ksql.projection import RESERVED_COLUMNS
+from orion.ksql.projection import MAP_AS_KEY, MAP_AS_KEY_HINT, RESERVED_COLUMNS, keys_first
 from orion.ksql.properties import With
 from orion.ksql.statements import create_as
+from orion.ksql.tokens import Kind as TokenKind
 from orion.plan.sources import Kind, Serde, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, Step
-from orion.schema import Column, Map, Role, Schema, SqlType
+from orion.schema import Column, Role, Schema, SqlType
 
 STARTS = tuple(
     (*first, kind)
@@ -39,7 +41,9 @@ class CreateSource:
         elif self.name in context.catalog.sources:
             raise UnsupportedError("OR_REPLACE", "CREATE OR REPLACE is not run yet.", span=self.span)
         written = With.of(self.properties, self.span)
-        schema = Schema(self.columns)
+        for side in ("KEY", "VALUE"):
+            written.format(side)  # one that comes later is said before anything that hangs on it
+        schema = keys_first(self.columns)
         _check_columns(self, schema)
         topic = written.text("KAFKA_TOPIC")
         if topic is None:
@@ -60,17 +64,15 @@ class CreateSource:
             raise BindError(
                 "FORMAT_MISSING", "VALUE_FORMAT is missing.", span=self.span, hint="For example VALUE_FORMAT='JSON'."
             )
-        key = written.serde("KEY", Serde("KAFKA"))
-        create_as.check_key(key, schema, self.span)
         return Source(
             self.name,
             self.kind,
             schema,
             topic,
-            key,
-            written.serde("VALUE", Serde("JSON")),
+            written.key_serde(Serde("KAFKA"), schema),
+            written.value_serde(Serde("JSON"), schema),
             written.timestamp(schema),
-            written.window(),
+            written.window(schema),
             text,
         )
 
@@ -121,11 +123,11 @@ def _columns(parser: Parser, kind: Kind) -> tuple[Column, ...]:
     parser.expect_symbol("(")
 
     def column() -> Column:
-        raw = parser.token.raw.strip('`"')
-        at = parser.at
+        token, at = parser.token, parser.at
         name = parser.identifier("a column's name")
         type_ = parser.type()
-        return Column(name, type_, *_role(parser, kind, type_, at), spelling=raw)
+        spelling = token.raw if token.kind is TokenKind.WORD else name
+        return Column(name, type_, *_role(parser, kind, type_, at), spelling=spelling)
 
     columns = parser.separated(column)
     parser.expect_symbol(")")
@@ -136,18 +138,22 @@ def _role(parser: Parser, kind: Kind, type_: SqlType, at: int) -> tuple[Role, st
     if parser.accept("PRIMARY", "KEY"):
         if kind is Kind.STREAM:
             _refuse_key(parser, at, "A STREAM has KEY columns, not PRIMARY KEY: its keys may come again.", "Write KEY.")
-        return Role.KEY, None
+        return _key_role(parser, type_, at)
     if parser.accept("KEY"):
         if kind is Kind.TABLE:
             _refuse_key(parser, at, "A TABLE has a PRIMARY KEY, not KEY columns.", "Write PRIMARY KEY.")
-        if isinstance(type_, Map):
-            _refuse_key(parser, at, "A MAP can't be a key.", "Its entries have no order to compare by.")
-        return Role.KEY, None
+        return _key_role(parser, type_, at)
     if parser.is_word("HEADERS", "HEADER"):
         raise UnsupportedError(
             "HEADER_COLUMNS", "Columns over headers are not run yet.", span=parser.span_from(at), text=parser.text
         )
     return Role.VALUE, None
+
+
+def _key_role(parser: Parser, type_: SqlType, at: int) -> tuple[Role, str | None]:
+    if contains_map(type_):
+        _refuse_key(parser, at, MAP_AS_KEY, MAP_AS_KEY_HINT)
+    return Role.KEY, None
 
 
 def _refuse_key(parser: Parser, at: int, message: str, hint: str) -> None:

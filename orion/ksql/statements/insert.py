@@ -32,6 +32,9 @@ class InsertValues:
         if source.window:
             raise BindError("WINDOWED", f"{source.name} is windowed: rows can't be inserted.", span=self.span)
         names = self.columns or tuple(source.schema.names)
+        twice = next((n for n in names if names.count(n) > 1), None)
+        if twice is not None:
+            raise BindError("DUPLICATE_COLUMN", f"The column {twice} is named twice.", span=self.span)
         if len(names) != len(self.values):
             raise BindError(
                 "COLUMN_COUNT", f"{len(names)} columns are named and {len(self.values)} values given.", span=self.span
@@ -55,7 +58,7 @@ class InsertValues:
         return (InsertRow(source, tuple(row), rowtime),)
 
     def _check_key(self, source: Source, row: dict[str, Expr]) -> None:
-        missing = [c.name for c in source.schema.key if c.name not in row]
+        missing = [c.name for c in source.schema.key if c.name not in row or row[c.name].text == "null"]
         if source.kind is Kind.TABLE and missing:
             raise BindError("KEY_MISSING", f"A row of a TABLE needs its key {missing[0]}.", span=self.span)
 
@@ -81,6 +84,8 @@ class InsertSelect:
         sink = context.source(self.target, self.span)
         if sink.kind is Kind.TABLE:
             raise BindError("INSERT_INTO_TABLE", "INSERT INTO ... SELECT writes streams only.", span=self.span)
+        if self.query.limit is not None:
+            raise BindError("LIMIT_NOT_HERE", "A query that runs for good has no LIMIT.", span=self.query.span)
         analysed = analyse(self.query, context)
         self._check(analysed, sink)
         query_id = f"INSERTQUERY_{context.catalog.version}"

@@ -1,0 +1,6 @@
+"""Benchmarks: Orion beside the same job written by hand, in one run, as ratios. `make bench` runs them all.
+
+A benchmark is one module and one name in NAMES; it has `measure(stage) -> Measured`.
+"""
+
+NAMES = ("clean_plays",)
