@@ -14,9 +14,9 @@ from benchmarks.stage import Measured, staged
 ROOT = Path(__file__).parent.parent
 HEAD = """# Benchmarks
 
-`make bench` runs Orion and the same job written by hand in turn, in one run on one machine, and takes the median of the
-rounds' ratios. Absolute numbers say little: they are of a shared machine with two cores. A ratio above 1 means that Orion
-is the faster one. What exactly is compared stands at the top of each module in `benchmarks/`.
+`make bench` runs Orion and the same job written by hand in turn, in one run on one machine, and takes the median of
+the rounds' ratios. Absolute numbers say little: they are of a shared machine with two cores. A ratio above 1 means that
+Orion is the faster one. What exactly is compared stands at the top of each module in `benchmarks/`.
 
 | benchmark | what | Orion | by hand | unit | ratio |
 |---|---|--:|--:|---|--:|

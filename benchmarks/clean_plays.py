@@ -12,6 +12,7 @@ import random
 from collections import Counter
 
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from benchmarks.stage import Measured, Stage, seconds_until
 from orion import ksql
@@ -22,12 +23,13 @@ from orion.plan.catalog import Catalog
 from orion.plan.steps import DefineSource, StartQuery
 from orion.runtime.jobs import QueryJob, Surroundings
 from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.progress import Progress
 
 RECORDS = 400_000
 BATCH = 100_000
 SCRIPT = """
-CREATE STREAM plays (user_id STRING KEY, play_id STRING, track_id STRING, title STRING, country STRING, ms_played BIGINT,
-    played_at BIGINT) WITH (kafka_topic='bench_plays', value_format='JSON');
+CREATE STREAM plays (user_id STRING KEY, play_id STRING, track_id STRING, title STRING, country STRING,
+    ms_played BIGINT, played_at BIGINT) WITH (kafka_topic='bench_plays', value_format='JSON');
 CREATE STREAM clean_{n} WITH (kafka_topic='bench_orion') AS
     SELECT user_id, play_id, track_id, title, UCASE(country) AS country, ms_played / 1000 AS seconds
     FROM plays WHERE ms_played >= 5000 EMIT CHANGES;
@@ -57,20 +59,19 @@ def _feed(stage: Stage) -> int:
     writer = Writer(stage.kafka, "bench_plays", settings={"linger.ms": 50, "compression.type": "lz4"})
     kept = 0
     for n in range(RECORDS):
+        played, at = chance.randrange(0, 240_000), 1_790_000_000_000 + n
         play = {
             "play_id": f"p{n}",
             "track_id": f"t{chance.randrange(5000)}",
             "title": "A title of usual length",
             "country": chance.choice(["de", "br", "jp", "us"]),
-            "ms_played": chance.randrange(0, 240_000),
-            "played_at": 1_790_000_000_000 + n,
+            "ms_played": played,
+            "played_at": at,
         }
         text = json.dumps(play)
         bad = n % 100 == 0
-        kept += bad or play["ms_played"] >= 5000
-        writer.send(
-            Outgoing((text[:20] if bad else text).encode(), f"u{n % 1000}".encode(), timestamp=play["played_at"])
-        )
+        kept += bad or played >= 5000
+        writer.send(Outgoing((text[:20] if bad else text).encode(), f"u{n % 1000}".encode(), timestamp=at))
     writer.close()
     return kept
 
@@ -141,9 +142,9 @@ def _baseline(stage: Stage, number: int) -> float:
         stream.stop()
 
 
-def _read(progress: object) -> int:
-    """The last record of the topic that a finished batch has read."""
-    if progress is None:
-        return 0
-    ends = json.loads(json.loads(progress.json)["sources"][0]["endOffset"] or "{}")  # type: ignore[attr-defined]
-    return sum(ends.get("bench_plays", {}).values())
+def _read(progress: StreamingQueryProgress | None) -> int:
+    """How many records finished batches have read."""
+    found = Progress()
+    if progress is not None:
+        found.take(json.loads(progress.json))
+    return sum(found.offsets.get("bench_plays", {}).values())

@@ -46,7 +46,8 @@ class Stage:
         """
         self.say(f"{name}: warming up")
         orion(-1), baseline(-1)
-        ours, theirs = [], []
+        ours: list[float] = []
+        theirs: list[float] = []
         for number in range(self.rounds):
             pair = [(orion, ours), (baseline, theirs)]
             for side, results in pair if number % 2 == 0 else reversed(pair):

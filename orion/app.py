@@ -34,15 +34,16 @@ def _silent(_: str) -> None:
 class Orion:
     """The running platform. Statements go in by `execute`, streams of rows come out of `push` and `print_topic`."""
 
-    def __init__(self, engine: Engine, closing: ExitStack) -> None:
+    def __init__(self, engine: Engine, closing: ExitStack, cluster: EmbeddedCluster | None = None) -> None:
         self.engine = engine
         self._closing = closing
+        self._cluster = cluster
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None] = _silent) -> Self:
         """Start the broker (unless a cluster is named), Spark, and every query there was."""
         with ExitStack() as stack:
-            bootstrap = config.hub.bootstrap
+            bootstrap, cluster = config.hub.bootstrap, None
             if bootstrap is None:
                 cluster = EmbeddedCluster.start(
                     config.data / "kafka",
@@ -61,7 +62,7 @@ class Orion:
             engine = Engine(config, kafka, spark)
             stack.callback(engine.close)
             engine.restore(progress)
-            return cls(engine, stack.pop_all())
+            return cls(engine, stack.pop_all(), cluster)
 
     @classmethod
     def over(cls, engine: Engine) -> Self:
@@ -134,6 +135,11 @@ class Orion:
         reader = Reader(self.kafka, ask.topic, Position("earliest" if ask.from_beginning else "latest"))
         return _sampled(reader, ask.interval, ask.limit)
 
+    def check(self) -> None:
+        """Raise when a broker of ours has died: nothing goes on without it."""
+        if self._cluster is not None:
+            self._cluster.check()
+
     def queries(self) -> list[QueryStatus]:
         """How every query and sink is doing."""
         return self.engine.statuses()
@@ -164,7 +170,7 @@ class Orion:
 
 
 def _sampled(reader: Reader, interval: int, limit: int | None) -> Iterator[Record | None]:
-    """Every `interval`-th record, `limit` at most; None when nothing comes for a while, so that the caller may leave."""
+    """Every `interval`-th record, `limit` at most; None when nothing comes for a while, so the caller may leave."""
     given = seen = 0
     with reader:
         while limit is None or given < limit:

@@ -38,7 +38,9 @@ class Hub(Section):
     brokers: Literal[1, 3] = Field(default=1, description="embedded brokers; 3 gives replication 3 with min.insync 2")
     port: int = Field(default=0, description="port of the first embedded broker; 0 picks a free one and keeps it")
     heap: str = Field(default="512m", description="heap of an embedded broker")
-    partitions: int = Field(default=2, ge=1, description="partitions of a topic that doesn't say")
+    partitions: int = Field(
+        default=2, ge=1, description="partitions of a topic that `orion topics create` makes without saying"
+    )
 
 
 class Engine(Section):

@@ -8,7 +8,17 @@ from typing import Any
 
 import httpx
 
-from orion.errors import ExternalError, OrionError, Span, SqlError, UserError
+from orion.errors import (
+    Conflict,
+    ExternalError,
+    Forbidden,
+    InternalError,
+    NotFound,
+    OrionError,
+    Span,
+    SqlError,
+    UserError,
+)
 
 Entity = dict[str, Any]
 
@@ -44,7 +54,7 @@ class Client:
             raise self._unreachable(error) from error
 
     def names(self) -> list[str]:
-        """Everything that can be completed: streams, tables, their columns, queries."""
+        """Everything of the server's that can be completed: streams, tables, queries."""
         streams, tables, queries = self.execute("SHOW STREAMS; SHOW TABLES; SHOW QUERIES;")
         return [
             *(s["name"] for s in streams["streams"]),
@@ -71,23 +81,33 @@ class Client:
             body = {"code": "BAD_ANSWER", "message": f"The server answered {response.status_code}."}
         if response.status_code == 200:
             return body
-        raise _error(body)
+        raise _error(body, response.status_code)
 
     def close(self) -> None:
         self._http.close()
 
 
+# Who must act is told by the status, and so is the exit code.
+_CLASSES: dict[int, type[OrionError]] = {
+    404: NotFound,
+    409: Conflict,
+    403: Forbidden,
+    500: InternalError,
+    503: ExternalError,
+}
+
+
 def _row(line: Any) -> Any:
     if isinstance(line, dict) and "error_code" in line:
-        raise _error(line)
+        raise _error(line, 500)
     return line
 
 
-def _error(body: Entity) -> OrionError:
+def _error(body: Entity, status: int) -> OrionError:
     """The server's error, as if it had been raised here."""
     code, message, hint = body.get("code", "ERROR"), body.get("message", "?"), body.get("hint")
     if body.get("@type") != "statement_error":
-        return UserError(code, message, hint=hint)
+        return _CLASSES.get(status, UserError)(code, message, hint=hint)
     text = body.get("statementText", "")
     span = None
     if "line" in body:

@@ -58,7 +58,8 @@ def command(
         if script:
             platform.orion.execute(script)
         _announce(platform)
-        stopping.wait()
+        while not stopping.wait(1.0):
+            platform.orion.check()
         output.note("stopping ...")
     output.note("stopped")
 

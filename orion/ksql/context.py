@@ -17,7 +17,6 @@ class Context:
     catalog: Catalog
     text: str  # of this statement alone
     properties: Mapping[str, str] = field(default_factory=dict)
-    default_partitions: int = 2
 
     def source(self, name: str, span: Span) -> Source:
         found = self.catalog.sources.get(name)

@@ -146,7 +146,8 @@ class Parser:
         token = self.token
         unit = UNITS_MS.get(token.text.removesuffix("S")) if token.kind is Kind.WORD else None
         if unit is None:
-            self.fail("a time unit (MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS)")
+            units = [f"{name}S" for name in UNITS_MS]
+            self.fail(f"a time unit ({', '.join(units[:-1])} or {units[-1]})", *units)
         self.advance()
         return count * unit
 

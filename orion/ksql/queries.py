@@ -113,4 +113,5 @@ def _window_option(parser: Parser, kind: str) -> str:
         return "retention_ms"
     if parser.accept("GRACE", "PERIOD"):
         return "grace_ms"
-    parser.fail("ADVANCE BY, RETENTION or GRACE PERIOD" if kind == "HOPPING" else "RETENTION or GRACE PERIOD")
+    words = ("ADVANCE BY", "RETENTION", "GRACE PERIOD")[kind != "HOPPING" :]
+    parser.fail(f"{', '.join(words[:-1])} or {words[-1]}", *words)

@@ -1,4 +1,4 @@
-"""A plan in words: what EXPLAIN and `orion plan` print."""
+"""A plan in words: what EXPLAIN prints."""
 
 from __future__ import annotations
 

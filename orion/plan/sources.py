@@ -41,7 +41,8 @@ class Window:
             case WindowKind.HOPPING:
                 return f"HOPPING ( SIZE {self.size_ms} MILLISECONDS , ADVANCE BY {self.advance_ms} MILLISECONDS )"
             case WindowKind.SESSION:
-                return f"SESSION ( {self.size_ms} MILLISECONDS )"
+                # Of a source over a topic the gap isn't known, and isn't needed: both bounds stand in the keys.
+                return f"SESSION ( {self.size_ms} MILLISECONDS )" if self.size_ms else "SESSION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +96,8 @@ class Connector:
     sources: tuple[Source, ...]  # what it reads, as they were when it was made
     options: tuple[tuple[str, str], ...]
     statement: str = ""
+    number: int = 0  # never used twice: what another connector of the same name wrote is not this one's
+
+    @property
+    def identity(self) -> str:
+        return f"{self.name}_{self.number}"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
-import structlog
 from pyspark.sql import SparkSession
 
 from orion import sinks
@@ -43,8 +42,6 @@ from orion.runtime.progress import Progress
 from orion.runtime.push import PushQuery
 from orion.runtime.queries import Queries, QueryStatus
 
-log = structlog.get_logger()
-
 
 class Engine:
     """The running platform below its doors: catalog, queries and sinks on one Spark session and one Kafka cluster."""
@@ -71,12 +68,7 @@ class Engine:
             self._queries.restore(QueryJob(query, self._around(dict(query.properties))), paused=query.paused)
         for connector in self.catalog.connectors.values():
             progress(f"resuming connector {connector.name}")
-            try:
-                plugin = sinks.open_sink(connector)
-            except OrionError as error:
-                log.warning("connector can't start", connector=connector.name, code=error.code, reason=error.message)
-                continue
-            self._queries.restore(SinkJob(connector, plugin, self._around({})), paused=False)
+            self._queries.restore(SinkJob(connector, self._around({})), paused=False)
 
     # ---- effects -----------------------------------------------------------------------------------------------
 
@@ -154,8 +146,8 @@ class Engine:
         return f"Created query with ID {query.id}"
 
     def _connect(self, connector: Connector) -> str:
-        plugin = sinks.open_sink(connector)
-        job = SinkJob(connector, plugin, self._around({}))
+        sinks.open_sink(connector)  # a wrong option or path fails the statement, before anything is made
+        job = SinkJob(connector, self._around({}))
         self.kafka.create_topic(job.dead_letters, 1, exist_ok=True)
         self._queries.start(job)
         self.catalog = self._journal.put(self.catalog, connector)

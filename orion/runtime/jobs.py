@@ -12,14 +12,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.plan.fingerprint import fingerprint
 from orion.plan.relations import Query, is_stateful
-from orion.plan.sources import Connector, Source
+from orion.plan.sources import Connector
 from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.scan import decoded
 from orion.schema import quote
-from orion.sinks import Sink
+from orion.sinks import open_sink
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,6 @@ class SinkJob:
     """Feeds a sink. Rows it can't decode go to the connector's dead letters, in the exact lane like any other."""
 
     connector: Connector
-    plugin: Sink
     around: Surroundings
 
     @property
@@ -106,11 +105,12 @@ class SinkJob:
 
     @property
     def checkpoint(self) -> Path:
-        return self.around.checkpoints / f"connector-{self.connector.name}"
+        return self.around.checkpoints / f"connector-{self.connector.identity}"
 
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
-        source = self._source()
-        group = f"{self.around.service_id}.connector.{self.connector.name}"
+        source = self.connector.sources[0]
+        plugin = open_sink(self.connector)
+        group = f"{self.around.service_id}.connector.{self.connector.identity}"
         lane = ExactLane(self.around.source.bootstrap, group, on_written)
         columns = [quote(c.name) for c in source.row]
 
@@ -118,13 +118,10 @@ class SinkJob:
             batch.persist()
             try:
                 good = batch.where(f"{rows.BAD} IS NULL")
-                written = self.plugin.write(good.selectExpr(*columns), number)
+                written = plugin.write(good.selectExpr(*columns), number)
                 on_written(Counter({self.sink: written}))
                 lane(emit.letters(batch, self.dead_letters), number)
             finally:
                 batch.unpersist()
 
         return self.around.launch(decoded(self.around.source.stream(source), source), self.id, self.checkpoint, write)
-
-    def _source(self) -> Source:
-        return self.connector.sources[0]

@@ -183,6 +183,11 @@ class Queries:
         """Start a job that the journal knows. What fails is shown as its state, and tried again."""
         entry = Supervised(job, self._lag_of, state=State.PAUSED if paused else State.RESTARTING)
         self._running[job.id] = entry
+        if not job.checkpoint.exists():
+            # Starting from zero would write everything a second time: somebody has to want that.
+            entry.state = State.ERROR
+            entry.error = f"its checkpoint {job.checkpoint} is gone: drop it and create it again to start anew"
+            return
         entry.look()
 
     def pause(self, job_id: str) -> None:

@@ -39,7 +39,7 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     logging.getLogger("SQLQueryContextLogger").disabled = True
     with _stderr_to(data / "logs" / "spark.log"):
         session = builder.getOrCreate()
-    # Asking for the streams registers the coordinator of state stores, which a stateful operator run as a batch needs too.
+    # Asking for the streams registers the coordinator of state stores, which a stateful batch needs as well.
     session.streams.active  # noqa: B018
     return session
 

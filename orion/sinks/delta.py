@@ -44,7 +44,7 @@ class DeltaSink:
             frame.write.format("delta")
             .mode("append")
             .option("mergeSchema", "true")
-            .option("txnAppId", f"orion-{self.connector.name}")
+            .option("txnAppId", f"orion-{self.connector.identity}")
             .option("txnVersion", epoch)
         )
         if self.options.partition_by:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 from importlib import import_module
@@ -66,7 +67,7 @@ class Server:
 
     async def _serve(self, orion: Orion, sock: socket.socket) -> None:
         config = HypercornConfig()
-        config.bind = [f"fd://{sock.fileno()}"]
+        config.bind = [f"fd://{os.dup(sock.fileno())}"]  # hypercorn closes the descriptor it is given
         config.accesslog = None
         config.errorlog = None
         config.graceful_timeout = 3.0

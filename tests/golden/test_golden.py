@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -72,15 +73,17 @@ def cases(file: str) -> tuple[Case, ...]:
 
 
 def _cases(file: str, text: str) -> Iterator[Case]:
-    at = 1
-    for paragraph in text.split("\n\n"):
-        lines = paragraph.strip("\n").split("\n")
-        begin = at + paragraph.count("\n") - len(paragraph.lstrip("\n").split("\n")) + 1
-        at += paragraph.count("\n") + 2
-        comments = next((n for n, line in enumerate(lines) if not line.startswith("--")), len(lines))
-        if comments < len(lines):
-            statement = "\n".join(lines[comments:])
-            yield Case(file, begin + comments, statement, _expected(lines[:comments]))
+    paragraph: list[tuple[int, str]] = []
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        if line:
+            paragraph.append((number, line))
+            continue
+        comments = list(takewhile(lambda numbered: numbered[1].startswith("--"), paragraph))
+        statement = paragraph[len(comments) :]
+        if statement:
+            sql = "\n".join(text for _, text in statement)
+            yield Case(file, statement[0][0], sql, _expected([text for _, text in comments]))
+        paragraph = []
 
 
 def _expected(lines: list[str]) -> dict[tuple[str, str], str]:
@@ -173,7 +176,9 @@ def _expressions(plan: Plan) -> dict[str, Expr]:
     """The columns of a statement's query by name, and its conditions under WHERE and HAVING."""
     if isinstance(plan.ask, Push):
         return dict(_of(plan.ask.query.relation))
-    return {name: expr for step in plan.steps if isinstance(step, StartQuery) for name, expr in _of(step.query.relation)}
+    return {
+        name: expr for step in plan.steps if isinstance(step, StartQuery) for name, expr in _of(step.query.relation)
+    }
 
 
 def _of(relation: Relation) -> Iterator[tuple[str, Expr]]:
@@ -195,6 +200,6 @@ def test_every_case_expects_something_or_prepares_the_next() -> None:
     """An expectation that is misspelt would be taken for a remark."""
     for file in FILES:
         for line in (FOLDER / file).read_text(encoding="utf-8").splitlines():
-            assert not re.match(r"--\s*(plan|type|spark|error|message|hint|caret|with)\b[^:]*:", line) or _KEY.fullmatch(
-                line
-            ), f"{file}: {line}"
+            assert not re.match(
+                r"--\s*(plan|type|spark|error|message|hint|caret|with)\b[^:]*:", line
+            ) or _KEY.fullmatch(line), f"{file}: {line}"

@@ -227,18 +227,13 @@ def _shown(expr: Expr) -> str:
 def _check(answer: Answer | Exception, result: object) -> None:
     if isinstance(answer, Exception):
         raise answer
-    assert _loose(answer.type) == _loose(answer.declared)
+    assert answer.type == answer.declared
     value = _plain(answer.value)
     if isinstance(result, float):
         assert value == pytest.approx(result, rel=1e-12, abs=1e-15, nan_ok=True)
     else:
         assert value == result
         assert isinstance(value, bool) == isinstance(result, bool)
-
-
-def _loose(type_: str) -> str:
-    """Without the digits of decimals: Spark's arithmetic widens them."""
-    return re.sub(r"decimal\(\d+,\d+\)", "decimal", type_)
 
 
 def _plain(value: Any) -> Any:

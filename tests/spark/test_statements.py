@@ -63,8 +63,9 @@ def test_a_stream_record_without_a_value_is_no_event(spark: Spark) -> None:
 
 ALL_TYPES = """
 CREATE STREAM s (
-    k STRING KEY, b BOOLEAN, i INT, l BIGINT, d DOUBLE, m DECIMAL(6,2), t STRING, y BYTES, da DATE, ti TIME, ts TIMESTAMP,
-    a ARRAY<INT>, p MAP<STRING, BIGINT>, o STRUCT<x INT, nested STRUCT<y STRING>>, e ARRAY<STRUCT<at TIMESTAMP>>
+    k STRING KEY, b BOOLEAN, i INT, l BIGINT, d DOUBLE, m DECIMAL(6,2), t STRING, y BYTES, da DATE, ti TIME,
+    ts TIMESTAMP, a ARRAY<INT>, p MAP<STRING, BIGINT>,
+    o STRUCT<x INT, nested STRUCT<y STRING>>, e ARRAY<STRUCT<at TIMESTAMP>>
 ) WITH (kafka_topic='s', value_format='JSON');
 CREATE STREAM c AS SELECT * FROM s EMIT CHANGES;
 """
@@ -237,7 +238,8 @@ def test_rows_that_fail_having_are_not_there(spark: Spark) -> None:
 def test_chained_windows_use_the_rows_time_and_not_the_clock(spark: Spark) -> None:
     script = PLAYS + (
         "CREATE STREAM copy AS SELECT * FROM plays EMIT CHANGES;"
-        "CREATE TABLE w AS SELECT user, COUNT(*) AS n FROM copy WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY user EMIT CHANGES;"
+        "CREATE TABLE w AS SELECT user, COUNT(*) AS n FROM copy WINDOW TUMBLING (SIZE 1 MINUTE) "
+        "GROUP BY user EMIT CHANGES;"
     )
     made = run(spark, script, [play("ann", "a", 1, 5 * MINUTE)])
     assert [windowed(r) for r in made if r.topic == "W"] == [("ann", 5 * MINUTE)]

@@ -36,7 +36,8 @@ class Create:
         if not topics:
             self._refuse("'topics' is missing.", "Name the topics to read, e.g. 'topics'='CLEAN_PLAYS'.")
         sources = tuple(self._source(topic, context) for topic in topics)
-        connector = Connector(self.name, plugin.lower(), sources, tuple(sorted(options.items())), context.text)
+        settings, number = tuple(sorted(options.items())), context.catalog.version
+        connector = Connector(self.name, plugin.lower(), sources, settings, context.text, number)
         return (CreateConnector(connector),)
 
     def _source(self, topic: str, context: Context) -> Source:

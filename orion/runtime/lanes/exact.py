@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
@@ -46,7 +48,7 @@ def _writer(
         assert context is not None
         slot = transactions.Slot(bootstrap, group, context.partitionId(), number)
         ask = first or context.attemptNumber() > 0
-        counts = transactions.write(slot, _rows(batches), first=ask)
+        counts = transactions.write(slot, _chunks(batches), first=ask)
         yield pa.RecordBatch.from_pydict({"topic": list(counts), "records": list(counts.values())}, _SCHEMA)
 
     return write
@@ -55,10 +57,24 @@ def _writer(
 _SCHEMA = pa.schema([("topic", pa.string()), ("records", pa.int64())])
 
 
-def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[transactions.Outgoing]:
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[transactions.Chunk]:
     for batch in batches:
-        topics, keys, values, times, headers = (batch.column(n).to_pylist() for n in range(5))
-        for topic, key, value, time, entries in zip(topics, keys, values, times, headers, strict=True):
+        topics, keys, values, times, headers = batch.columns
+        yield transactions.Chunk(
+            _listed(topics),
+            _listed(keys),
+            _listed(values),
             # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
-            stamp = max(1, time)
-            yield topic, key, value, stamp, [(e["key"], e["value"]) for e in entries] if entries else None
+            pc.max_element_wise(times, 1).to_numpy().tolist(),
+            None if headers.null_count == len(headers) else [_pairs(h) for h in headers.to_pylist()],
+        )
+
+
+def _listed(column: pa.Array) -> list[Any]:
+    """A column as Python values, by way of numpy, which makes them in C: `to_pylist` makes each in Python."""
+    listed: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
+    return listed
+
+
+def _pairs(headers: list[dict[str, Any]] | None) -> transactions.Headers:
+    return [(h["key"], h["value"]) for h in headers] if headers else None

@@ -2,8 +2,8 @@
 withdraws, aggregates that hang on the order of arrival.
 
 The processor folds rows in plain Python and gives, for each group that a batch changed, its aggregates before and
-after. What SQL says about them (HAVING, the SELECT list) stays Spark's to evaluate, on both: a group that fulfilled HAVING
-before and doesn't after is a deletion.
+after. What SQL says about them (HAVING, the SELECT list) stays Spark's to evaluate, on both: a group that fulfilled
+HAVING before and doesn't after is a deletion.
 """
 
 from __future__ import annotations
