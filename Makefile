@@ -41,6 +41,7 @@ bench: setup  ## measure against the same work written by hand
 format: setup  ## put the code into its standard form
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
+	.venv/bin/python scripts/reference.py
 
 lock: setup  ## pin the packages of pyproject.toml with hashes; UPGRADE=--upgrade takes newer ones
 	$(PYTHON) -m uv --version >/dev/null 2>&1 || $(PYTHON) -m pip install --quiet uv

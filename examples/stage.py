@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orion.app import Orion
     from orion.web.platform import Platform
 
-DRAIN_S, LOOK_S = 300.0, 10.0
+PATIENCE_S, LOOK_S = 120.0, 10.0
 LOG = "demo.log"
 
 
@@ -125,14 +125,16 @@ def _dimly(console: Console) -> Callable[[str], None]:
 
 
 def drained(orion: Orion, console: Console) -> bool:
-    """Wait until every query has read all there is, saying how much is left; false when that takes too long."""
+    """Wait until every query has read all there is, for as long as they get on; false when they don't any more."""
     console.print("Waiting for the queries to catch up ...", style="dim")
-    deadline = time.monotonic() + DRAIN_S
+    before, moved = -1, time.monotonic()
     while not orion.drain(LOOK_S):
-        if time.monotonic() > deadline:
-            console.print(f"Some queries still lag after {DRAIN_S:.0f} s.", style="bold red")
-            return False
         left = sum(status.lag or 0 for status in orion.queries())
+        if left != before:
+            before, moved = left, time.monotonic()
+        elif time.monotonic() - moved > PATIENCE_S:
+            console.print(f"Nothing has moved for {PATIENCE_S:.0f} s.", style="bold red")
+            return False
         console.print(f"... {left:,} records to read", style="dim", highlight=False)
     return True
 

@@ -95,9 +95,9 @@ def test_variables_that_are_no_settings_are_left_alone(monkeypatch: pytest.Monke
 def test_a_loaded_value_is_frozen() -> None:
     config = load()
     with pytest.raises(ValidationError):
-        config.hub.port = 1  # type: ignore[misc]
+        config.hub.port = 1
     with pytest.raises(ValidationError):
-        config.service_id = "x"  # type: ignore[misc]
+        config.service_id = "x"
 
 
 def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:

@@ -163,7 +163,8 @@ def test_where_it_stands_does_not_make_an_expression_another() -> None:
         ("DEC(38)", Decimal(38, 0)),
         ("ARRAY<ARRAY<INT>>", Array(Array(Scalar.INTEGER))),
         ("MAP<STRING, ARRAY<DOUBLE>>", Map(Scalar.STRING, Array(Scalar.DOUBLE))),
-        ("STRUCT<a INT, `b c` STRUCT<d DATE>>", Struct((Field("A", Scalar.INTEGER), Field("b c", Struct((Field("D", Scalar.DATE),)))))),
+        ("STRUCT<a INT, `b c` DATE>", Struct((Field("A", Scalar.INTEGER), Field("b c", Scalar.DATE)))),
+        ("STRUCT<a STRUCT<b INT>>", Struct((Field("A", Struct((Field("B", Scalar.INTEGER),))),))),
         ("STRUCT<>", Struct(())),
         ("STRUCT< >", Struct(())),
         ("STRUCT<array ARRAY<INT>>", Struct((Field("ARRAY", Array(Scalar.INTEGER)),))),
@@ -207,16 +208,20 @@ def test_properties_keep_a_quoted_name_as_it_is() -> None:
     assert Parser("()").properties() == {}
 
 
+def _alone(text: str) -> None:
+    parser = Parser(text)
+    parser.expression()
+    parser.expect_symbol(";")
+
+
 @pytest.mark.parametrize(
     "text",
-    ["", "a +", "a b", "(a", "a)", "f(a,", "CASE END", "CASE WHEN a THEN 1", "a IS b", "a NOT b", "CAST(a)", "a[", "a->1",
-     "a IN ()", "ARRAY[1", "MAP(1)", "STRUCT(1)", "STRUCT('a' := 1)", "SELECT", "a..b", "x => "],
+    ["", "a +", "a b", "(a", "a)", "f(a,", "CASE END", "CASE WHEN a THEN 1", "a IS b", "a NOT b", "CAST(a)", "a[",
+     "a->1", "a IN ()", "ARRAY[1", "MAP(1)", "STRUCT(1)", "STRUCT('a' := 1)", "SELECT", "a..b", "x => "],
 )  # fmt: skip
 def test_what_is_no_expression_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(ParseError) as refused:
-        parser = Parser(text)
-        parser.expression()
-        parser.expect_symbol(";")
+        _alone(text)
     assert refused.value.code == "SYNTAX"
     assert refused.value.span is not None
     assert refused.value.caret().endswith("^")

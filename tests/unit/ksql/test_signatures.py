@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion.ksql.functions.signatures import common_type, fit, instantiate, parse, show
 from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct
 
-B, I, L, D, S = Scalar.BOOLEAN, Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING
-N = Decimal(5, 2)
+BOOL, INT, LONG, DOUBLE, TEXT = Scalar.BOOLEAN, Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING
+PRICE = Decimal(5, 2)
 
 scalars = st.sampled_from(list(Scalar)) | st.integers(1, 38).flatmap(
     lambda p: st.builds(Decimal, st.just(p), st.integers(0, p))
@@ -24,7 +24,7 @@ types: st.SearchStrategy[SqlType] = st.recursive(
             lambda found: Struct(tuple(Field(f"F{at}", type_) for at, type_ in enumerate(found)))
         )
     ),
-    max_leaves=5,
+    max_leaves=3,
 )
 
 
@@ -49,20 +49,20 @@ def test_what_is_no_signature_is_refused(text: str) -> None:
     ("signature", "given"),
     [
         ("()", []),
-        ("(STRING)", [S]),
+        ("(STRING)", [TEXT]),
         ("(STRING)", [None]),
-        ("(BIGINT)", [I]),
-        ("(DOUBLE)", [N]),
-        ("(DOUBLE)", [L]),
-        ("(DECIMAL)", [N]),
-        ("(DECIMAL)", [I]),
+        ("(BIGINT)", [INT]),
+        ("(DOUBLE)", [PRICE]),
+        ("(DOUBLE)", [LONG]),
+        ("(DECIMAL)", [PRICE]),
+        ("(DECIMAL)", [INT]),
         ("(ANY)", [Struct(())]),
-        ("(T, T)", [I, D]),
-        ("(ARRAY<T>, T)", [Array(S), S]),
-        ("(ARRAY<BIGINT>)", [Array(I)]),
-        ("(MAP<K, V>)", [Map(S, I)]),
-        ("(STRING...)", [S, S, S]),
-        ("(STRING, INTEGER...)", [S, I, None]),
+        ("(T, T)", [INT, DOUBLE]),
+        ("(ARRAY<T>, T)", [Array(TEXT), TEXT]),
+        ("(ARRAY<BIGINT>)", [Array(INT)]),
+        ("(MAP<K, V>)", [Map(TEXT, INT)]),
+        ("(STRING...)", [TEXT, TEXT, TEXT]),
+        ("(STRING, INTEGER...)", [TEXT, INT, None]),
     ],
 )
 def test_what_fits(signature: str, given: list[SqlType | None]) -> None:
@@ -72,20 +72,20 @@ def test_what_fits(signature: str, given: list[SqlType | None]) -> None:
 @pytest.mark.parametrize(
     ("signature", "given"),
     [
-        ("()", [I]),
+        ("()", [INT]),
         ("(STRING)", []),
-        ("(STRING)", [S, S]),
-        ("(STRING)", [I]),
-        ("(INTEGER)", [L]),
-        ("(INTEGER)", [D]),
-        ("(BIGINT)", [N]),
-        ("(DECIMAL)", [D]),
-        ("(T, T)", [I, S]),
-        ("(ARRAY<T>, T)", [Array(S), I]),
-        ("(ARRAY<T>)", [S]),
-        ("(MAP<STRING, V>)", [Map(I, I)]),
+        ("(STRING)", [TEXT, TEXT]),
+        ("(STRING)", [INT]),
+        ("(INTEGER)", [LONG]),
+        ("(INTEGER)", [DOUBLE]),
+        ("(BIGINT)", [PRICE]),
+        ("(DECIMAL)", [DOUBLE]),
+        ("(T, T)", [INT, TEXT]),
+        ("(ARRAY<T>, T)", [Array(TEXT), INT]),
+        ("(ARRAY<T>)", [TEXT]),
+        ("(MAP<STRING, V>)", [Map(INT, INT)]),
         ("(STRING...)", []),
-        ("(STRING...)", [S, I]),
+        ("(STRING...)", [TEXT, INT]),
     ],
 )
 def test_what_does_not_fit(signature: str, given: list[SqlType | None]) -> None:
@@ -95,11 +95,11 @@ def test_what_does_not_fit(signature: str, given: list[SqlType | None]) -> None:
 @pytest.mark.parametrize(
     ("given", "best"),
     [
-        ([I], "(INTEGER)"),
-        ([L], "(BIGINT)"),
-        ([N], "(DECIMAL)"),
-        ([D], "(DOUBLE)"),
-        ([S], "(ANY)"),
+        ([INT], "(INTEGER)"),
+        ([LONG], "(BIGINT)"),
+        ([PRICE], "(DECIMAL)"),
+        ([DOUBLE], "(DOUBLE)"),
+        ([TEXT], "(ANY)"),
     ],
 )
 def test_the_nearest_signature_wins(given: list[SqlType | None], best: str) -> None:
@@ -111,12 +111,12 @@ def test_the_nearest_signature_wins(given: list[SqlType | None], best: str) -> N
 @pytest.mark.parametrize(
     ("signature", "given", "result"),
     [
-        ("(T, T) -> T", [I, L], L),
-        ("(T...) -> T", [None, I, N], Decimal(12, 2)),
-        ("(ARRAY<T>) -> T", [Array(S)], S),
-        ("(MAP<K, V>) -> ARRAY<V>", [Map(S, D)], Array(D)),
-        ("(K, V) -> MAP<K, V>", [S, I], Map(S, I)),
-        ("(DECIMAL) -> DECIMAL", [N], N),
+        ("(T, T) -> T", [INT, LONG], LONG),
+        ("(T...) -> T", [None, INT, PRICE], Decimal(12, 2)),
+        ("(ARRAY<T>) -> T", [Array(TEXT)], TEXT),
+        ("(MAP<K, V>) -> ARRAY<V>", [Map(TEXT, DOUBLE)], Array(DOUBLE)),
+        ("(K, V) -> MAP<K, V>", [TEXT, INT], Map(TEXT, INT)),
+        ("(DECIMAL) -> DECIMAL", [PRICE], PRICE),
         ("(T) -> T", [None], None),
         ("(T) -> ARRAY<T>", [None], None),
     ],
@@ -132,41 +132,44 @@ def test_letters_stand_for_what_was_given(signature: str, given: list[SqlType | 
 @pytest.mark.parametrize(
     ("left", "right", "common"),
     [
-        (I, L, L),
-        (L, D, D),
-        (I, D, D),
-        (I, N, Decimal(12, 2)),
-        (L, N, Decimal(21, 2)),
-        (N, D, D),
-        (N, Decimal(10, 4), Decimal(10, 4)),
+        (INT, LONG, LONG),
+        (LONG, DOUBLE, DOUBLE),
+        (INT, DOUBLE, DOUBLE),
+        (INT, PRICE, Decimal(12, 2)),
+        (LONG, PRICE, Decimal(21, 2)),
+        (PRICE, DOUBLE, DOUBLE),
+        (PRICE, Decimal(10, 4), Decimal(10, 4)),
         (Decimal(38, 0), Decimal(38, 38), Decimal(38, 0)),
-        (Decimal(38, 0), N, Decimal(38, 0)),
+        (Decimal(38, 0), PRICE, Decimal(38, 0)),
         (Decimal(30, 10), Decimal(20, 20), Decimal(38, 18)),
-        (Array(I), Array(L), Array(L)),
-        (Map(S, I), Map(S, D), Map(S, D)),
-        (S, I, None),
-        (B, I, None),
-        (S, Scalar.TIMESTAMP, None),
+        (Array(INT), Array(LONG), Array(LONG)),
+        (Map(TEXT, INT), Map(TEXT, DOUBLE), Map(TEXT, DOUBLE)),
+        (TEXT, INT, None),
+        (BOOL, INT, None),
+        (TEXT, Scalar.TIMESTAMP, None),
         (Scalar.DATE, Scalar.TIMESTAMP, None),
-        (Array(I), Array(S), None),
-        (Array(I), I, None),
-        (Struct((Field("A", I),)), Struct((Field("A", L),)), None),
+        (Array(INT), Array(TEXT), None),
+        (Array(INT), INT, None),
+        (Struct((Field("A", INT),)), Struct((Field("A", LONG),)), None),
     ],
 )
 def test_common_types(left: SqlType, right: SqlType, common: SqlType | None) -> None:
     assert common_type(left, right) == common
 
 
+@settings(max_examples=40)
 @given(types)
 def test_a_type_is_its_own_common_type(type_: SqlType) -> None:
     assert common_type(type_, type_) == type_
 
 
+@settings(max_examples=40)
 @given(types, types)
 def test_the_common_type_does_not_hang_on_the_order(left: SqlType, right: SqlType) -> None:
     assert common_type(left, right) == common_type(right, left)
 
 
+@settings(max_examples=40)
 @given(types, types)
 def test_both_go_into_the_common_type(left: SqlType, right: SqlType) -> None:
     common = common_type(left, right)

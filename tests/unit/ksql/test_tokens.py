@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion.errors import ParseError, Span
@@ -126,19 +126,27 @@ def test_what_is_no_token_is_refused_where_it_stands(text: str, at: int, message
     assert refused.value.text == text
 
 
+def _tokens_or_complaint(text: str) -> list[Token] | ParseError:
+    try:
+        return tokenize(text)
+    except ParseError as error:
+        return error
+
+
+@settings(max_examples=50)
 @given(st.text())
 def test_any_text_gives_tokens_or_one_complaint_that_points_into_it(text: str) -> None:
-    try:
-        tokens = tokenize(text)
-    except ParseError as error:
-        assert error.span is not None
-        assert 0 <= error.span.start < len(text)
+    tokens = _tokens_or_complaint(text)
+    if isinstance(tokens, ParseError):
+        assert tokens.span is not None
+        assert 0 <= tokens.span.start < len(text)
         return
     ends = [0, *(t.span.end for t in tokens)]
     assert all(before <= t.span.start <= t.span.end for before, t in zip(ends, tokens, strict=False))
     assert tokens[-1].span == Span(len(text), len(text))
 
 
+@settings(max_examples=50)
 @given(st.text())
 def test_any_text_comes_back_from_a_quoted_string(value: str) -> None:
     escaped = value.replace("'", "''")

@@ -1,0 +1,97 @@
+"""Fingerprints: the same meaning has the same one, another meaning another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from orion import ksql
+from orion.plan.catalog import Catalog
+from orion.plan.fingerprint import fingerprint
+from orion.plan.relations import Aggregate, Query
+from orion.plan.steps import DefineSource, StartQuery
+
+SOURCE = "CREATE STREAM s (k STRING KEY, a INT, b STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON')"
+FILTER = "CREATE STREAM o AS SELECT k, a + 1 AS c, b FROM s WHERE a > 1"
+COUNT = "CREATE TABLE o AS SELECT b, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY b"
+HAVING = "CREATE TABLE o AS SELECT b, SUM(a) AS n FROM s GROUP BY b HAVING SUM(a) > 1"
+
+
+def query(statement: str, source: str = SOURCE, version: int = 0) -> Query:
+    catalog = Catalog(version=version)
+    for step in ksql.compile(source, catalog).steps:
+        if isinstance(step, DefineSource):
+            catalog = catalog.put(step.source)
+    [found] = [s.query for s in ksql.compile(statement, catalog).steps if isinstance(s, StartQuery)]
+    return found
+
+
+def test_it_is_short_and_fit_for_a_folder_name() -> None:
+    assert re.fullmatch(r"[0-9a-f]{16}", fingerprint(query(FILTER)))
+
+
+@pytest.mark.parametrize("statement", [FILTER, COUNT, HAVING])
+def test_words_that_mean_nothing_change_nothing(statement: str) -> None:
+    wordy = statement.replace(" FROM ", "\n  /* from */ FROM -- here\n ").replace("SELECT", "select")
+    assert wordy != statement
+    assert fingerprint(query(f"-- my query\n{wordy};")) == fingerprint(query(statement))
+
+
+def test_how_an_expression_is_spelled_changes_nothing() -> None:
+    assert fingerprint(query(FILTER.replace("a + 1", "((S.A + 1))"))) == fingerprint(query(FILTER))
+    assert fingerprint(query(FILTER.replace("a > 1", "NOT (a <= 1)"))) != fingerprint(query(FILTER))
+
+
+def test_the_statement_of_the_source_and_the_number_of_the_query_change_nothing() -> None:
+    same = query(FILTER, f"/* the source */ {SOURCE}", version=7)
+    assert same.id != query(FILTER).id
+    assert fingerprint(same) == fingerprint(query(FILTER))
+
+
+@pytest.mark.parametrize(
+    ("statement", "other"),
+    [
+        (FILTER, FILTER.replace("a + 1", "a + 2")),
+        (FILTER, FILTER.replace("a > 1", "a >= 1")),
+        (FILTER, FILTER.replace(" WHERE a > 1", "")),
+        (FILTER, FILTER.replace("AS c", "AS d")),
+        (FILTER, FILTER.replace(", b", "")),
+        (FILTER, FILTER.replace("STREAM o AS", "STREAM p AS")),
+        (FILTER, FILTER.replace("STREAM o AS", "STREAM o WITH (KAFKA_TOPIC='other') AS")),
+        (FILTER, FILTER.replace("STREAM o AS", "STREAM o WITH (KEY_FORMAT='JSON') AS")),
+        (FILTER, f"{FILTER} PARTITION BY b"),
+        (COUNT, COUNT.replace("1 MINUTE", "2 MINUTES")),
+        (COUNT, COUNT.replace("1 MINUTE", "1 MINUTE, GRACE PERIOD 0 SECONDS")),
+        (COUNT, COUNT.replace("COUNT(*)", "COUNT(a)")),
+        (COUNT, COUNT.replace("WINDOW TUMBLING (SIZE 1 MINUTE) ", "")),
+        (HAVING, HAVING.replace("SUM(a) > 1", "SUM(a) > 2")),
+        (HAVING, HAVING.replace(" HAVING SUM(a) > 1", "")),
+    ],
+)
+def test_another_meaning_has_another_fingerprint(statement: str, other: str) -> None:
+    assert statement != other
+    assert fingerprint(query(statement)) != fingerprint(query(other))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        SOURCE.replace("a INT", "a BIGINT"),
+        SOURCE.replace("KAFKA_TOPIC='s'", "KAFKA_TOPIC='t'"),
+        SOURCE.replace("VALUE_FORMAT", "KEY_FORMAT='JSON', VALUE_FORMAT"),
+    ],
+)
+def test_another_source_makes_another_query(source: str) -> None:
+    count = "CREATE TABLE o AS SELECT b, COUNT(*) AS n FROM s GROUP BY b"
+    assert fingerprint(query(count, source)) != fingerprint(query(count))
+
+
+def test_the_reason_for_an_operator_is_words_and_the_operator_is_meaning() -> None:
+    one = query(HAVING)
+    assert isinstance(one.relation, Aggregate)
+    reworded = replace(one, relation=replace(one.relation, keyed="other words"))
+    native = replace(one, relation=replace(one.relation, keyed=None))
+    assert fingerprint(reworded) == fingerprint(one)
+    assert fingerprint(native) != fingerprint(one)
