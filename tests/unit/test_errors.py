@@ -6,7 +6,7 @@ import inspect
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion import errors
@@ -131,6 +131,7 @@ def test_the_first_text_an_error_learns_of_stays() -> None:
     assert error.with_text("outer").text == "inner"
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text(), st.data())
 def test_line_and_column_find_the_character_again(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))

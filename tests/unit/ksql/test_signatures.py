@@ -157,19 +157,19 @@ def test_common_types(left: SqlType, right: SqlType, common: SqlType | None) -> 
     assert common_type(left, right) == common
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(types)
 def test_a_type_is_its_own_common_type(type_: SqlType) -> None:
     assert common_type(type_, type_) == type_
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(types, types)
 def test_the_common_type_does_not_hang_on_the_order(left: SqlType, right: SqlType) -> None:
     assert common_type(left, right) == common_type(right, left)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(types, types)
 def test_both_go_into_the_common_type(left: SqlType, right: SqlType) -> None:
     common = common_type(left, right)

@@ -133,7 +133,7 @@ def _tokens_or_complaint(text: str) -> list[Token] | ParseError:
         return error
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.text())
 def test_any_text_gives_tokens_or_one_complaint_that_points_into_it(text: str) -> None:
     tokens = _tokens_or_complaint(text)
@@ -146,7 +146,7 @@ def test_any_text_gives_tokens_or_one_complaint_that_points_into_it(text: str) -
     assert tokens[-1].span == Span(len(text), len(text))
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.text())
 def test_any_text_comes_back_from_a_quoted_string(value: str) -> None:
     escaped = value.replace("'", "''")

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orion import schema
@@ -99,7 +99,7 @@ def test_no_two_classes_are_written_under_one_name() -> None:
 
 
 @pytest.mark.parametrize("cls", list(PLAIN), ids=lambda c: c.__name__)
-@settings(max_examples=5)
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_every_value_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -> None:
     value = data.draw(PLAIN[cls])
