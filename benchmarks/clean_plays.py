@@ -13,6 +13,7 @@ from collections import Counter
 
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.stage import Measured, Stage, seconds_until
 from orion import ksql
@@ -47,8 +48,8 @@ def measure(stage: Stage) -> Measured:
     wanted = _feed(stage)
     return stage.take_turns(
         "clean_plays",
-        lambda n: RECORDS / _orion(stage, n + 1, wanted),
-        lambda n: RECORDS / _baseline(stage, n + 1),
+        lambda n: RECORDS / _orion(stage, n + 2, wanted),
+        lambda n: RECORDS / _baseline(stage, n + 2),
         "records/s",
         "clean plays: JSON in, filter, JSON out, dead letters",
     )
@@ -90,11 +91,10 @@ def _orion(stage: Stage, number: int, wanted: int) -> float:
     source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", BATCH)
     job = QueryJob(query, Surroundings(source, stage.folder / "checkpoints", f"bench{number}", 0))
     written: Counter[str] = Counter()
-    stream = job.start(written.update)
-    try:
-        return seconds_until(lambda: sum(written.values()) >= wanted or not stream.isActive)
-    finally:
-        stream.stop()
+    taken = _seconds(job.start(written.update))
+    if sum(written.values()) != wanted:
+        raise RuntimeError(f"Orion wrote {sum(written.values())} records, not {wanted}")
+    return taken
 
 
 def _baseline(stage: Stage, number: int) -> float:
@@ -126,7 +126,7 @@ def _baseline(stage: Stage, number: int) -> float:
         F.when(bad, F.col("value").cast("string")).otherwise(cleaned).alias("value"),
     )
     stage.kafka.create_topic(f"bench_baseline_dlq_{number}", 1)
-    stream = (
+    return _seconds(
         out.writeStream.format("kafka")
         .option("kafka.bootstrap.servers", server)
         .option("kafka.linger.ms", "20")
@@ -136,10 +136,17 @@ def _baseline(stage: Stage, number: int) -> float:
         .trigger(processingTime="0 seconds")
         .start()
     )
+
+
+def _seconds(stream: StreamingQuery) -> float:
+    """From the start of a stream until it has committed a batch with the last record."""
     try:
-        return seconds_until(lambda: _read(stream.lastProgress) >= RECORDS or not stream.isActive)
+        taken = seconds_until(lambda: _read(stream.lastProgress) >= RECORDS or not stream.isActive)
     finally:
         stream.stop()
+    if stream.exception() is not None:
+        raise RuntimeError(str(stream.exception()))
+    return taken
 
 
 def _read(progress: StreamingQueryProgress | None) -> int:

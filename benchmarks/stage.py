@@ -17,6 +17,10 @@ from orion.runtime import session
 from orion.runtime.session import Spark
 
 
+# The JVM compiles for many seconds: what is measured before that is the compiler.
+_WARM_UP = 2
+
+
 @dataclass(frozen=True)
 class Measured:
     """Medians over the rounds. `ratio` above 1 means that Orion is the better one."""
@@ -40,12 +44,13 @@ class Stage:
     def take_turns(
         self, name: str, orion: Callable[[int], float], baseline: Callable[[int], float], unit: str, what: str
     ) -> Measured:
-        """Each side once to warm up, then in turn: what the machine does beside falls on both alike.
+        """Each side twice to warm up, then in turn: what the machine does beside falls on both alike.
 
         The ratio is the median of the rounds' own ratios, so that a slow minute doesn't count on one side only.
         """
         self.say(f"{name}: warming up")
-        orion(-1), baseline(-1)
+        for number in range(-_WARM_UP, 0):
+            orion(number), baseline(number)
         ours: list[float] = []
         theirs: list[float] = []
         for number in range(self.rounds):

@@ -127,7 +127,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a source in declared order."""
+    """The columns of a source, the key's first."""
 
     columns: tuple[Column, ...]
 

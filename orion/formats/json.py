@@ -7,6 +7,8 @@ the day), BYTES as base64, DECIMAL as a number.
 
 from __future__ import annotations
 
+import json
+
 from orion.formats import Decoded
 from orion.plan.sources import Serde
 from orion.schema import Array, Column, Map, Role, Scalar, SqlType, Struct, quote, spark_type
@@ -18,7 +20,7 @@ _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}'
 def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded:
     text = f"CAST({raw} AS STRING)"
     if _is_bare(columns, serde):
-        text = f"concat('{{\"{columns[0].name}\":', {text}, '}}')"
+        text = f"concat('{{{_escaped(_quoted(columns[0].name))}:', {text}, '}}')"
     spelled = [(column, _spellings(column)) for column in columns]
     fields = [f"{quote(s)} {_wire_type(column.type)}" for column, names in spelled for s in names]
     schema = ", ".join([*fields, f"{_CORRUPT} STRING"]).replace("'", "\\'")
@@ -115,10 +117,15 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
     text = f"to_json(named_struct({fields}), map('ignoreNullFields', 'false'))"
     if _is_bare(columns, serde):
         name = columns[0].name
-        ahead = len(f'{{"{name}":') + 1
+        ahead = len(f"{{{_quoted(name)}:") + 1
         bare = f"substring({text}, {ahead}, length({text}) - {ahead})"
         text = f"if({quote(name)} IS NULL, NULL, {bare})"
     return f"CAST({text} AS BINARY)"
+
+
+def _quoted(name: str) -> str:
+    """A name as JSON writes it."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _escaped(name: str) -> str:

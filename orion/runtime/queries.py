@@ -18,6 +18,7 @@ import structlog
 from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
+from orion.errors import Conflict
 from orion.runtime.progress import Progress
 
 log = structlog.get_logger()
@@ -104,7 +105,7 @@ class Supervised:
                 if not self.stream.isActive:
                     self._failed(_reason(self.stream.exception()))
             elif self.state is State.RESTARTING and time.monotonic() >= self._retry_at:
-                self.restarts += 1
+                self.restarts += self._started_at > 0
                 try:
                     self.start()
                 except Exception as error:
@@ -151,7 +152,7 @@ class Supervised:
 
 
 def _reason(error: BaseException | None) -> str:
-    """The first line that says something, of Spark's long texts."""
+    """The line that says most, of Spark's long texts: the last that names an error, else the first."""
     if error is None:
         return "the stream ended by itself"
     text = str(error)
@@ -182,19 +183,22 @@ class Queries:
     def restore(self, job: Job, *, paused: bool) -> None:
         """Start a job that the journal knows. What fails is shown as its state, and tried again."""
         entry = Supervised(job, self._lag_of, state=State.PAUSED if paused else State.RESTARTING)
-        self._running[job.id] = entry
         if not job.checkpoint.exists():
             # Starting from zero would write everything a second time: somebody has to want that.
             entry.state = State.ERROR
             entry.error = f"its checkpoint {job.checkpoint} is gone: drop it and create it again to start anew"
-            return
+        self._running[job.id] = entry
         entry.look()
 
     def pause(self, job_id: str) -> None:
-        self._running[job_id].stop(State.PAUSED)
+        entry = self._running[job_id]
+        if entry.state is not State.ERROR:
+            entry.stop(State.PAUSED)
 
     def resume(self, job_id: str) -> None:
         entry = self._running[job_id]
+        if entry.state is State.ERROR:
+            raise Conflict("QUERY_BROKEN", f"{job_id} can't be resumed: {entry.error}.")
         if entry.state is State.PAUSED:
             entry.start()
 
@@ -215,7 +219,10 @@ class Queries:
         self._closed.set()
         self._thread.join(timeout=10)
         for entry in self._running.values():
-            entry.stop(State.PAUSED)
+            try:
+                entry.stop(State.PAUSED)
+            except Exception as error:  # one that can't be stopped doesn't keep the others running
+                log.warning("stopping", query=entry.job.id, error=str(error))
 
     def _watch(self) -> None:
         while not self._closed.wait(0.2):
