@@ -16,7 +16,6 @@ from orion.hub.kafka import Kafka
 from orion.runtime import session
 from orion.runtime.session import Spark
 
-
 # The JVM compiles for many seconds: what is measured before that is the compiler.
 _WARM_UP = 2
 
