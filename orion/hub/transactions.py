@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaException, Producer, TopicPartition
 
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
@@ -58,21 +58,21 @@ class Slot:
 _open: OrderedDict[str, Producer] = OrderedDict()
 
 
-def write(slot: Slot, chunks: Iterable[Chunk], *, first: bool) -> Counter[str]:
+def write(slot: Slot, chunks: Iterable[Chunk], *, again: bool) -> Counter[str]:
     """Write a slot's records; how many went to each topic.
 
-    `first` is true for the first batch of a run, which may have been written before: the ledger is asked. It also opens
-    the producer of a slot without records, since that ends a transaction which a killed run left hanging.
+    `again`: the batch may have been written before, by a run that was cut off, so the ledger is asked.
+    A slot without records has nothing to end either: a batch that runs again has its records in the same slots.
     """
-    if first:
-        _producer(slot, fresh=True)
-        if _written(slot):
-            return Counter()
     filled = (chunk for chunk in chunks if chunk.values)
     head = next(filled, None)
     if head is None:
         return Counter()
     with translated(Subject(slot.bootstrap)):
+        if again:
+            _producer(slot, fresh=True)  # ends the transaction that the run before may have left open
+            if _written(slot):
+                return Counter()
         producer = _begun(slot)
         try:
             sent: Counter[str] = Counter()
@@ -98,7 +98,7 @@ def _begun(slot: Slot) -> Producer:
         try:
             producer.begin_transaction()
             ledger = [TopicPartition(LEDGER, 0, slot.batch + 1)]
-            producer.send_offsets_to_transaction(ledger, _reader(slot).consumer_group_metadata(), _TIMEOUT_S)
+            producer.send_offsets_to_transaction(ledger, _group(slot), _TIMEOUT_S)
             return producer
         except KafkaException as error:
             if fresh or not error.args[0].fatal():
@@ -127,38 +127,43 @@ def _producer(slot: Slot, *, fresh: bool = False) -> Producer:
     if found is not None and not fresh:
         _open.move_to_end(name)
         return found
-    with translated(Subject(slot.bootstrap)):
-        _open.pop(name, None)
-        made = Kafka(slot.bootstrap).producer(
-            **{
-                "transactional.id": name,
-                "linger.ms": 20,
-                "batch.size": 262_144,
-                "compression.type": "lz4",
-                "queue.buffering.max.messages": 1_000_000,
-            }
-            | dict(slot.settings)
-        )
-        # Knowing the cluster first: else the producer waits about half a second before it asks for its coordinator.
-        made.list_topics(LEDGER, _TIMEOUT_S)
-        made.init_transactions(_TIMEOUT_S)
+    _open.pop(name, None)
+    made = Kafka(slot.bootstrap).producer(
+        **{
+            "transactional.id": name,
+            "linger.ms": 20,
+            "batch.size": 262_144,
+            "compression.type": "lz4",
+            "queue.buffering.max.messages": 1_000_000,
+        }
+        | dict(slot.settings)
+    )
+    # Knowing the cluster first: else the producer waits about half a second before it asks for its coordinator.
+    made.list_topics(LEDGER, _TIMEOUT_S)
+    made.init_transactions(_TIMEOUT_S)
     _open[name] = made
     while len(_open) > _MOST_OPEN:
         _open.popitem(last=False)
     return made
 
 
-_readers: dict[tuple[str, str], Consumer] = {}
+_groups: dict[str, bytes] = {}
 
 
-def _reader(slot: Slot) -> Consumer:
-    where = (slot.bootstrap, slot.transactional_id)
-    if where not in _readers:
-        _readers[where] = Kafka(slot.bootstrap).consumer(slot.transactional_id)
-    return _readers[where]
+def _group(slot: Slot) -> bytes:
+    """What a transaction has to say about the slot's group. A consumer makes it, and isn't needed after."""
+    name = slot.transactional_id
+    if name not in _groups:
+        consumer = Kafka(slot.bootstrap).consumer(name)
+        _groups[name] = consumer.consumer_group_metadata()
+        consumer.close()
+    return _groups[name]
 
 
 def _written(slot: Slot) -> bool:
-    with translated(Subject(slot.bootstrap)):
-        committed = _reader(slot).committed([TopicPartition(LEDGER, 0)], timeout=_TIMEOUT_S)
+    consumer = Kafka(slot.bootstrap).consumer(slot.transactional_id)
+    try:
+        committed = consumer.committed([TopicPartition(LEDGER, 0)], timeout=_TIMEOUT_S)
+    finally:
+        consumer.close()
     return bool(committed[0].offset > slot.batch)

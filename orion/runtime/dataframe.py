@@ -26,7 +26,9 @@ def outgoing(query: Query, read: Read) -> DataFrame:
     # Both are one query with one checkpoint: results and dead letters of a batch are written together.
     results = emit.records(frame, query.sink)
     for source in scans(query.relation):
-        results = results.unionAll(emit.letters(decoded(read(source), source), query.dead_letters))
+        letters = emit.letters(decoded(read(source), source), query.dead_letters)
+        # They are few: one partition of them is one slot to write, where each of the topic's would be another.
+        results = results.unionAll(letters.repartition(1))
     return results
 
 

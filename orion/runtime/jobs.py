@@ -76,7 +76,7 @@ class QueryJob:
         return f"{self.around.service_id}.{self.query.id}"
 
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
-        lane = ExactLane(self.around.source.bootstrap, self.group, on_written)
+        lane = ExactLane(self.around.source.bootstrap, self.group, on_written, self.checkpoint.exists())
         return self.around.launch(outgoing(self.query, self.around.source.stream), self.id, self.checkpoint, lane)
 
 
@@ -111,7 +111,7 @@ class SinkJob:
         source = self.connector.sources[0]
         plugin = open_sink(self.connector)
         group = f"{self.around.service_id}.connector.{self.connector.identity}"
-        lane = ExactLane(self.around.source.bootstrap, group, on_written)
+        lane = ExactLane(self.around.source.bootstrap, group, on_written, self.checkpoint.exists())
         columns = [quote(c.name) for c in source.row]
 
         def write(batch: DataFrame, number: int) -> None:

@@ -32,7 +32,7 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     packages = jars.spark_jars(progress)
-    builder = SparkSession.builder.appName("orion").master(engine.master)
+    builder = SparkSession.builder.appName("orion").master(_master(engine.master))
     for name, value in (_settings(engine, data, packages) | engine.conf).items():
         builder = builder.config(name, value)
     # PySpark also logs each SQL error by itself; it reaches the person who asked as an error of Orion's.
@@ -63,6 +63,11 @@ def _stderr_to(log: Path) -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+def _master(asked: str) -> str:
+    """All cores, and no fewer than eight tasks: one that writes waits for the broker more than it computes."""
+    return f"local[{max(8, os.cpu_count() or 1)}]" if asked == "local[*]" else asked
 
 
 def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -26,29 +26,29 @@ class ExactLane:
     """Writes the batches of one run of a query."""
 
     bootstrap: str
-    group: str
+    query: str
     on_written: Callable[[Counter[str]], None]
-    _first: bool = field(default=True, init=False)
+    resumed: bool  # the run goes on from a checkpoint, so its first batch may have been written before
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Called by foreachBatch, once for each batch, and again for one that a crash cut off."""
-        work = _writer(self.bootstrap, self.group, number, self._first)
+        work = _writer(self.bootstrap, self.query, number, self.resumed)
         counts: Counter[str] = Counter()
         for row in batch.mapInArrow(work, _COUNTS).collect():
             counts[row.topic] += row.records
-        self._first = False
+        self.resumed = False
         self.on_written(counts)
 
 
 def _writer(
-    bootstrap: str, group: str, number: int, first: bool
+    bootstrap: str, query: str, number: int, again: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
-        slot = transactions.Slot(bootstrap, group, context.partitionId(), number)
-        ask = first or context.attemptNumber() > 0
-        counts = transactions.write(slot, _chunks(batches), first=ask)
+        slot = transactions.Slot(bootstrap, query, context.partitionId(), number)
+        repeated = again or context.attemptNumber() > 0
+        counts = transactions.write(slot, _chunks(batches), again=repeated)
         yield pa.RecordBatch.from_pydict({"topic": list(counts), "records": list(counts.values())}, _SCHEMA)
 
     return write
