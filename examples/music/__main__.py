@@ -22,7 +22,7 @@ RATE = 200.0
 PIPELINE = Path(__file__).with_name("pipeline.sql")
 TRY = (
     "sql -e 'SHOW QUERIES;'",
-    "sql -e 'SELECT * FROM heavy_listeners EMIT CHANGES LIMIT 5;'",
+    "sql -e \"PRINT 'HEAVY_LISTENERS' FROM BEGINNING LIMIT 3;\"",
     "consume dlq.CLEAN_PLAYS --from beginning",
 )
 

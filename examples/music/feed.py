@@ -15,8 +15,8 @@ from orion.hub.kafka import Kafka
 
 PARTITIONS = 4
 TRACKS = 1_000
-# Fifty listeners for each play a second: the pace of one listener stays the same, whatever the rate of the service.
-LISTENERS_PER_RATE = 50
+# Twenty listeners for each play a second: the pace of one listener stays the same, whatever the rate of the service.
+LISTENERS_PER_RATE = 20
 FEWEST, MOST = 100, 100_000
 COMPACTED = {"cleanup.policy": "compact"}
 

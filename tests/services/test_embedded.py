@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
@@ -70,11 +70,12 @@ def produce(cluster: EmbeddedCluster, topic: str, value: bytes) -> None:
 
 
 def consume(cluster: EmbeddedCluster, topic: str) -> bytes | None:
+    """The topic's first record. Read without joining the group: this is about records, not about coordinators."""
     settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "test", "auto.offset.reset": "earliest"}
     consumer = Consumer({**settings, "isolation.level": "read_committed", "log_level": 0})
-    consumer.subscribe([topic])
+    consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        message = consumer.poll(30)
+        message = consumer.poll(60)
     finally:
         consumer.close()
     assert message is not None
