@@ -70,10 +70,12 @@ def produce(cluster: EmbeddedCluster, topic: str, value: bytes) -> None:
 
 
 def consume(cluster: EmbeddedCluster, topic: str) -> bytes | None:
-    """The topic's first record. Read without joining the group: this is about records, not about coordinators."""
+    """The topic's one record. Read without joining the group: this is about records, not about coordinators."""
     settings = {"bootstrap.servers": cluster.bootstrap, "group.id": "test", "auto.offset.reset": "earliest"}
     consumer = Consumer({**settings, "isolation.level": "read_committed", "log_level": 0})
-    consumer.assign([TopicPartition(topic, 0, 0)])
+    consumer.assign(
+        [TopicPartition(topic, n, 0) for n in admin(cluster).list_topics(topic, 10).topics[topic].partitions]
+    )
     try:
         message = consumer.poll(60)
     finally:
