@@ -155,7 +155,7 @@ def wait_until_gone(data: Path) -> None:
     wait(lambda: not children_of(data), "a process is left behind", 30)
 
 
-def wait(condition: Callable[[], bool], complaint: str, deadline_s: float = 60.0) -> None:
+def wait(condition: Callable[[], bool], complaint: str, deadline_s: float = 120.0) -> None:
     end = time.monotonic() + deadline_s
     while not condition():
         assert time.monotonic() < end, complaint
