@@ -46,7 +46,7 @@ def _show(ask: Show, engine: Engine) -> Entity:
     catalog = engine.catalog
     match ask.what:
         case "TOPICS":
-            found = [t for t in engine.kafka.topics(internal=True) if ask.all or not _is_internal(t.name, engine)]
+            found = [t for t in engine.kafka.topics(internal=True) if ask.all or not t.name.startswith("_")]
             topics = [{"name": t.name, "replicaInfo": [t.replication] * t.partitions} for t in found]
             return {"@type": "kafka_topics", "topics": topics}
         case "STREAMS" | "TABLES" as kind:
@@ -66,10 +66,6 @@ def _show(ask: Show, engine: Engine) -> Entity:
             }
         case _:
             assert_never(ask.what)
-
-
-def _is_internal(topic: str, engine: Engine) -> bool:
-    return topic.startswith("_")
 
 
 def _listed(source: Source) -> Entity:

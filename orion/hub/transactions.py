@@ -14,7 +14,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import Any
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
 
@@ -48,7 +47,6 @@ class Slot:
     query: str
     number: int
     batch: int
-    settings: tuple[tuple[str, Any], ...] = ()
 
     @property
     def transactional_id(self) -> str:
@@ -136,7 +134,6 @@ def _producer(slot: Slot, *, fresh: bool = False) -> Producer:
             "compression.type": "lz4",
             "queue.buffering.max.messages": 1_000_000,
         }
-        | dict(slot.settings)
     )
     # Knowing the cluster first: else the producer waits about half a second before it asks for its coordinator.
     made.list_topics(LEDGER, _TIMEOUT_S)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal as Number
 from math import isfinite
 from typing import NoReturn, assert_never
@@ -400,7 +399,7 @@ def require_boolean(node: ast.Expression, scope: Scope, what: str) -> Expr:
     """A condition: WHERE, HAVING."""
     expr = bind(node, scope)
     _require(expr, Scalar.BOOLEAN, what, node.span)
-    return replace(expr)
+    return expr
 
 
 def _mismatch(message: str, span: Span, *, hint: str | None = None) -> NoReturn:

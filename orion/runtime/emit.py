@@ -14,14 +14,11 @@ _NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
 
 def records(frame: DataFrame, sink: Source) -> DataFrame:
     """Rows with the sink's columns, ROWTIME, and DELETED, as records of its topic (rows.OUTGOING)."""
-    key = _key(sink)
-    value = format_of(sink.value).encode(sink.schema.value, sink.value)
-    time = f"coalesce({event_time(sink)}, {ROWTIME})" if sink.timestamp else ROWTIME
     return frame.selectExpr(
         f"'{sink.topic}' AS topic",
-        f"{key} AS key",
-        f"CASE WHEN NOT {rows.DELETED} THEN {value} END AS value",
-        f"{time} AS timestamp",
+        f"{_key(sink)} AS key",
+        f"CASE WHEN NOT {rows.DELETED} THEN {_value(sink)} END AS value",
+        f"{_time(sink)} AS timestamp",
         f"{_NO_HEADERS} AS headers",
     )
 
@@ -29,13 +26,12 @@ def records(frame: DataFrame, sink: Source) -> DataFrame:
 def routed(frame: DataFrame, sink: Source, dead_letters: str) -> DataFrame:
     """Both kinds in one pass, for rows that still carry rows.META."""
     good = f"{rows.BAD} IS NULL"
-    value = format_of(sink.value).encode(sink.schema.value, sink.value)
-    time = f"coalesce({event_time(sink)}, {ROWTIME})" if sink.timestamp else ROWTIME
+    value = _value(sink)
     return frame.selectExpr(
         f"if({good}, '{sink.topic}', '{dead_letters}') AS topic",
         f"if({good}, {_key(sink)}, {rows.RAW_KEY}) AS key",
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
-        f"if({good}, {time}, {rows.STAMP}) AS timestamp",
+        f"if({good}, {_time(sink)}, {rows.STAMP}) AS timestamp",
         f"if({good}, {_NO_HEADERS}, {_letter_headers()}) AS headers",
     )
 
@@ -63,6 +59,15 @@ def _letter_headers() -> str:
     }
     entries = (f"named_struct('key', '{name}', 'value', CAST({text} AS BINARY))" for name, text in told.items())
     return f"array({', '.join(entries)})"
+
+
+def _value(sink: Source) -> str:
+    return format_of(sink.value).encode(sink.schema.value, sink.value)
+
+
+def _time(sink: Source) -> str:
+    """The record's timestamp: ROWTIME, or the sink's own TIMESTAMP column where the row has one."""
+    return f"coalesce({event_time(sink)}, {ROWTIME})" if sink.timestamp else ROWTIME
 
 
 def _key(sink: Source) -> str:
