@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 with-tests = $(strip $(foreach name,$(1),$(if $(shell find tests/$(name) -name 'test_*.py' 2>/dev/null),tests/$(name))))
 QUICK_TESTS = $(call with-tests,unit golden)
-SLOW_TESTS = $(call with-tests,contracts spark services scenarios)
+SLOW_TESTS = $(call with-tests,contracts spark conformance services scenarios)
 COMPILE := $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 

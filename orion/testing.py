@@ -10,17 +10,22 @@ topics, the next one over what it wrote. What hangs on batches coming one after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from orion import ksql
 from orion.plan.catalog import Catalog
+from orion.plan.relations import Query
 from orion.plan.sources import Source
-from orion.plan.steps import DefineSource, StartQuery
+from orion.plan.steps import InsertRow, Plan, StartQuery, StopQuery
 from orion.runtime.dataframe import outgoing
+from orion.runtime.insert import insert_frame
 from orion.runtime.session import Frame, Result, Spark
 
-_RAW = "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"
+_RAW = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, millis BIGINT, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>, arrival BIGINT"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +39,78 @@ class Given:
     headers: tuple[tuple[str, bytes | None], ...] = field(default=(), compare=False)
 
 
-def run(spark: Spark, script: str, given: Iterable[Given]) -> list[Given]:
+def run(spark: Spark, script: str, given: Iterable[Given], properties: Mapping[str, str] | None = None) -> list[Given]:
     """Everything the script's queries write, in the order they wrote it."""
-    log = list(given)
-    made: list[Given] = []
-    catalog = Catalog()
+    desk = Desk(spark, properties)
     for text in ksql.split(script):
-        for step in ksql.compile(text, catalog).steps:
-            if isinstance(step, DefineSource):
-                catalog = catalog.put(step.source)
-            if isinstance(step, StartQuery):
-                catalog = catalog.put(step.query)
-                written = [_record(row) for row in outgoing(step.query, _reader(spark, log)).collect()]
-                log += written
-                made += written
-    return made
+        desk.execute(text)
+    desk.log += given
+    return desk.settle()
 
 
-def _reader(spark: Spark, log: list[Given]) -> Callable[[Source], Frame]:
-    def read(source: Source) -> Frame:
-        found = [r for r in log if r.topic == source.topic]
-        rows = [(r.key, r.value, r.topic, 0, at, r.timestamp) for at, r in enumerate(found)]
-        frame = spark.createDataFrame(rows, _RAW.replace("timestamp TIMESTAMP", "millis BIGINT"))
-        return frame.selectExpr("key", "value", "topic", "partition", "offset", "timestamp_millis(millis) AS timestamp")
+@dataclass
+class Desk:
+    """A platform without a broker: the catalog, and one log of all topics in the order of arrival."""
 
-    return read
+    spark: Spark
+    properties: Mapping[str, str] | None = None
+    catalog: Catalog = field(default_factory=Catalog)
+    log: list[Given] = field(default_factory=list)
+    waiting: list[Query] = field(default_factory=list)
+    inserted: list[Given] = field(default_factory=list)  # by INSERT INTO ... VALUES; they are in the log as well
+
+    def execute(self, text: str) -> Plan:
+        """Compile a statement and do what it says; a query only starts to wait for `settle`."""
+        plan = ksql.compile(text, self.catalog, self.properties)
+        for step in plan.steps:
+            self.catalog = self.catalog.after(step)
+            match step:
+                case StartQuery(query):
+                    self.waiting.append(query)
+                case StopQuery(id):
+                    self.waiting = [q for q in self.waiting if q.id != id]
+                case InsertRow():
+                    made = [_record(row) for row in insert_frame(self.spark, step, now_ms=0).collect()]
+                    self.inserted += made
+                    self.log += made
+                case _:
+                    pass
+        return plan
+
+    def settle(self) -> list[Given]:
+        """Run each waiting query to its end, one after the other; what they wrote."""
+        made: list[Given] = []
+        for query in self.waiting:
+            written = [_record(row) for row in outgoing(query, self._reader()).collect()]
+            self.log += written
+            made += written
+        self.waiting = []
+        return made
+
+    def _reader(self) -> Callable[[Source], Frame]:
+        log = list(self.log)
+
+        def read(source: Source) -> Frame:
+            found = [(at, r) for at, r in enumerate(log) if r.topic == source.topic]
+            rows = [
+                (r.key, r.value, r.topic, 0, offset, r.timestamp, list(r.headers), arrival)
+                for offset, (arrival, r) in enumerate(found)
+            ]
+            return self.spark.createDataFrame(rows, _RAW).selectExpr(
+                "key",
+                "value",
+                "topic",
+                "partition",
+                "offset",
+                "timestamp_millis(millis) AS timestamp",
+                "headers",
+                "arrival",
+            )
+
+        return read
 
 
 def _record(row: Result) -> Given:
-    headers = tuple((h.key, bytes(h.value)) for h in row.headers or ())
+    headers = tuple((h.key, None if h.value is None else bytes(h.value)) for h in row.headers or ())
     key = None if row.key is None else bytes(row.key)
     return Given(row.topic, key, None if row.value is None else bytes(row.value), row.timestamp, headers)

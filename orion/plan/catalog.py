@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
+from orion.plan.steps import CreateConnector, DefineSource, DropConnector, DropSource, StartQuery, Step, StopQuery
 
 T = TypeVar("T")
 
@@ -41,6 +42,24 @@ class Catalog:
         if kind is Query:
             return replace(self, queries=_without(self.queries, name))
         return replace(self, connectors=_without(self.connectors, name))
+
+    def after(self, step: Step) -> Catalog:
+        """What exists once a step is done, for whoever has no journal: tests, and plans of several statements."""
+        match step:
+            case DefineSource(source):
+                return replace(self.put(source), version=self.version + 1)
+            case StartQuery(query):
+                return replace(self.put(query), version=self.version + 1)
+            case StopQuery(id):
+                return self.drop(Query, id)
+            case DropSource(name):
+                return self.drop(Source, name)
+            case CreateConnector(connector):
+                return self.put(connector)
+            case DropConnector(name):
+                return self.drop(Connector, name)
+            case _:
+                return self
 
     def readers_of(self, source: str) -> list[str]:
         """Ids of the queries and names of the connectors that read a source."""

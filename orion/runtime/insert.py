@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from orion.errors import SchemaError
 from orion.hub.kafka import Kafka
@@ -17,16 +17,21 @@ from orion.schema import quote, spark_type
 
 
 def insert(spark: SparkSession, kafka: Kafka, step: InsertRow) -> None:
+    row = insert_frame(spark, step, time.time_ns() // 1_000_000).collect()[0]
+    if step.source.kind is Kind.TABLE and row.key is None:
+        raise SchemaError("NULL_KEY", f"The key of a row of {step.source.name} can't be NULL.")
+    key = None if row.key is None else bytes(row.key)
+    headers = tuple((h.key, h.value) for h in row.headers or ())
+    send_all(kafka, step.source.topic, [Outgoing(bytes(row.value), key, headers, timestamp=row.timestamp)])
+
+
+def insert_frame(spark: SparkSession, step: InsertRow, now_ms: int) -> DataFrame:
+    """The one record, as rows.OUTGOING."""
     given = dict(step.values)
     columns = [
         f"CAST({given[c.name].spark if c.name in given else 'NULL'} AS {spark_type(c.type)}) AS {quote(c.name)}"
         for c in step.source.schema
     ]
-    now = f"{time.time_ns() // 1_000_000}L"
-    stamp = f"CAST({step.rowtime.spark if step.rowtime else now} AS BIGINT) AS {ROWTIME}"
+    stamp = f"CAST({step.rowtime.spark if step.rowtime else f'{now_ms}L'} AS BIGINT) AS {ROWTIME}"
     frame = spark.range(1).selectExpr(*columns, stamp, f"FALSE AS {rows.DELETED}")
-    row = emit.records(frame, step.source).collect()[0]
-    if step.source.kind is Kind.TABLE and row.key is None:
-        raise SchemaError("NULL_KEY", f"The key of a row of {step.source.name} can't be NULL.")
-    key = None if row.key is None else bytes(row.key)
-    send_all(kafka, step.source.topic, [Outgoing(bytes(row.value), key, timestamp=row.timestamp)])
+    return emit.records(frame, step.source)
