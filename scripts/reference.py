@@ -29,7 +29,10 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- Written by scripts/reference.py from the declarations in the code. Change those, not this file. -->"
 
 TITLES = {
-    "aggregates": "Aggregates",
+    "aggregates": "Aggregates of numbers",
+    "aggregates_by_offset": "Aggregates by arrival",
+    "aggregates_collected": "Aggregates that gather",
+    "aggregates_ranked": "Aggregates by size",
     "angles": "Angles and distances",
     "byte_values": "Bytes",
     "collections": "Arrays and maps",
@@ -43,13 +46,13 @@ TITLES = {
 }
 # What stands at the head of a family's file is for its readers, save where it is about the code.
 INTRODUCTIONS = {
-    "aggregates": "They stand in the SELECT list and in HAVING of a query with GROUP BY.",
+    "aggregates": "Aggregates stand in the SELECT list and in HAVING of a query with GROUP BY.",
 }
 # The result's type where the declaration works it out from the arguments' types.
 WORKED_OUT = {
     "ENTRIES": "ARRAY<STRUCT<K, V>>",
     "ROUND": "DECIMAL",
-    "TOPK": "ARRAY<T>",
+    "TOPK": "ARRAY<STRUCT<sort_col, col0, ...>>",
     "TOPK_FREQUENT": "ARRAY<STRUCT<ITEM T, COUNT BIGINT>>",
     "TRUNC": "DECIMAL",
 }
@@ -60,7 +63,7 @@ WORKED_OUT = {
 
 def functions_page() -> str:
     """Every function by family."""
-    families = sorted(package.NAMES, key=lambda name: (name != "aggregates", _title(name)))
+    families = sorted(package.NAMES, key=lambda name: (not name.startswith("aggregates"), _title(name)))
     return "\n".join([*_functions_head(families), *(line for name in families for line in _family(name))])
 
 
@@ -110,7 +113,7 @@ def _function(function: Function) -> Iterator[str]:
 def _signature(function: Function, overload: Overload) -> str:
     shown = overload.signature.returns
     returns = _pattern(shown) if shown is not None else WORKED_OUT.get(function.name, "by the arguments")
-    return f"{function.name}{signatures.show(overload.signature)} -> {returns}"
+    return f"{function.name}{overload.shown} -> {returns}"
 
 
 def _pattern(pattern: Pattern) -> str:

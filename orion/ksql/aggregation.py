@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from orion.errors import BindError, UnsupportedError
 from orion.ksql import ast
-from orion.ksql.bind import bind, choose, function_of, require_boolean
+from orion.ksql.aggregate_calls import bound_call
+from orion.ksql.bind import bind, function_of, require_boolean
 from orion.ksql.projection import check_columns, key_items, keys_first, names_of, same
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
 from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation
-from orion.plan.sources import (
-    ROWOFFSET,
-    WINDOW_BOUNDS,
-    Kind,
-    Source,
-    Window,
-    WindowKind,
-)
-from orion.schema import Column, Role, Schema, SqlType, quote
+from orion.plan.sources import WINDOW_BOUNDS, Kind, Source, Window, WindowKind
+from orion.schema import Column, Role, Schema, SqlType
 
 DAY_MS = 86_400_000
 # A window takes late rows for a day after its end unless the statement says otherwise.
@@ -96,6 +91,7 @@ class Folding:
     scope: Scope
     groups: list[tuple[ast.Expression, Expr]]
     source: Source
+    properties: Mapping[str, str] = field(default_factory=dict)
     calls: list[AggregateCall] = field(default_factory=list)
     _seen: dict[ast.Expression, str] = field(default_factory=dict)
 
@@ -165,20 +161,14 @@ class Folding:
         return name
 
     def _bound_call(self, node: ast.Call, name: str) -> AggregateCall:
-        function = function_of(node)
-        args = tuple(a for a in node.args if not isinstance(a, ast.Star))
-        bound = [bind(a, self.scope) for a in args]
-        chosen, ready, type_ = choose(function, args, bound, node.span)
-        constants = args[len(args) - function.parameters :] if function.parameters else ()
-        parameters: list[int | str | bool] = []
-        for constant in constants:
-            if not isinstance(constant, ast.Literal) or not isinstance(constant.value, int | str):
-                raise BindError("NOT_CONSTANT", f"{function.name} needs a constant here.", span=constant.span)
-            parameters.append(constant.value)
-        lowered = chosen.lower([r.spark for r in ready]).replace("{order}", quote(ROWOFFSET))
-        native = None if function.ordered and not self._grouped_by_key() else lowered
-        varying = tuple(ready[: len(ready) - len(parameters)])
-        return AggregateCall(name, function.name, varying, tuple(parameters), type_, native)
+        return bound_call(
+            node,
+            name,
+            self.scope,
+            value_format=self.source.value.format,
+            in_order=self._grouped_by_key(),
+            properties=self.properties,
+        )
 
     def _grouped_by_key(self) -> bool:
         """Rows of a group come from one partition, so that offsets tell their order."""

@@ -9,6 +9,9 @@ from orion.ksql.functions.declare import Function
 
 NAMES = (
     "aggregates",
+    "aggregates_by_offset",
+    "aggregates_collected",
+    "aggregates_ranked",
     "angles",
     "byte_values",
     "collections",

@@ -1,13 +1,26 @@
-"""Aggregates. Each is told twice, in Spark SQL and as a fold in Python; the tests hold the two against each other."""
+"""Aggregates of numbers. Each is told twice, in Spark SQL and as a fold in Python; the tests hold the two against each
+other."""
 
 from __future__ import annotations
 
-import heapq
-from collections import Counter
+import math
+from decimal import Context
+from decimal import Decimal as Number
 from typing import Any
 
 from orion.ksql.functions.declare import Fold, aggregate, overload
-from orion.schema import Array, Field, Scalar, SqlType, Struct
+
+# Python's own decimals round at 28 digits; sums of DECIMAL(38, x) need more.
+_EXACT = Context(prec=80)
+
+
+def _plus(left: Any, right: Any) -> Any:
+    return _EXACT.add(left, right) if isinstance(left, Number) or isinstance(right, Number) else left + right
+
+
+def _minus(left: Any, right: Any) -> Any:
+    return _EXACT.subtract(left, right) if isinstance(left, Number) or isinstance(right, Number) else left - right
+
 
 COUNT = aggregate(
     "COUNT",
@@ -19,131 +32,172 @@ COUNT = aggregate(
         add=lambda state, *values: state + (not values or values[0] is not None),
         merge=lambda left, right: left + right,
         result=lambda state: state,
+        undo=lambda state, *values: state - (not values or values[0] is not None),
     ),
 )
 
+# A sum of whole numbers may leave its type while it is folded: it wraps when it becomes a column, as Java's does.
 SUM = aggregate(
     "SUM",
-    "The sum of the values that aren't NULL; 0 while there are none. It keeps the column's type.",
+    "The sum of the values that aren't NULL; 0 while there are none. It keeps the column's type, and whole numbers "
+    "wrap around at its ends.",
     overload("(INTEGER) -> INTEGER", "CAST(coalesce(sum({0}), 0) AS INT)"),
     overload("(BIGINT) -> BIGINT", "coalesce(sum({0}), 0)"),
     overload("(DOUBLE) -> DOUBLE", "coalesce(sum({0}), 0D)"),
     overload("(DECIMAL) -> DECIMAL", "coalesce(sum({0}), 0)"),
     fold=Fold(
         zero=lambda: 0,
-        add=lambda state, value: state if value is None else state + value,
+        add=lambda state, value: state if value is None else _plus(state, value),
+        merge=_plus,
+        result=lambda state: state,
+        undo=lambda state, value: state if value is None else _minus(state, value),
+    ),
+)
+
+
+def _total(values: list[Any] | None) -> Any:
+    return sum(v for v in values if v is not None) if values else 0
+
+
+_ELEMENTS = "aggregate(coalesce({{0}}, array()), {zero}, (total, x) -> total + coalesce(x, {zero}))"
+
+SUM_LIST = aggregate(
+    "SUM_LIST",
+    "The sum of all elements of all arrays, NULLs left out; 0 while there are none.",
+    overload("(ARRAY<INTEGER>) -> INTEGER", f"CAST(coalesce(sum({_ELEMENTS.format(zero='0L')}), 0) AS INT)"),
+    overload("(ARRAY<BIGINT>) -> BIGINT", f"coalesce(sum({_ELEMENTS.format(zero='0L')}), 0)"),
+    overload("(ARRAY<DOUBLE>) -> DOUBLE", f"coalesce(sum({_ELEMENTS.format(zero='0D')}), 0D)"),
+    fold=Fold(
+        zero=lambda: 0,
+        add=lambda state, values: state + _total(values),
         merge=lambda left, right: left + right,
         result=lambda state: state,
+        undo=lambda state, values: state - _total(values),
     ),
 )
 
 AVG = aggregate(
     "AVG",
-    "The mean of the values that aren't NULL.",
+    "The mean of the values that aren't NULL; 0 while there are none.",
+    overload("(INTEGER) -> DOUBLE", "coalesce(avg({0}), 0D)"),
+    overload("(BIGINT) -> DOUBLE", "coalesce(avg({0}), 0D)"),
     overload("(DOUBLE) -> DOUBLE", "coalesce(avg({0}), 0D)"),
     fold=Fold(
-        zero=lambda: (0.0, 0),
-        add=lambda state, value: state if value is None else (state[0] + float(value), state[1] + 1),
+        zero=lambda: (0, 0),
+        add=lambda state, value: state if value is None else (state[0] + value, state[1] + 1),
         merge=lambda left, right: (left[0] + right[0], left[1] + right[1]),
-        result=lambda state: state[0] / state[1] if state[1] else 0.0,
+        result=lambda state: float(state[0]) / state[1] if state[1] else 0.0,
+        undo=lambda state, value: state if value is None else (state[0] - value, state[1] - 1),
     ),
-)
-
-MIN = aggregate(
-    "MIN",
-    "The smallest value.",
-    overload("(T) -> T", "min({0})"),
-    fold=Fold(
-        zero=lambda: None,
-        add=lambda state, value: state if value is None else value if state is None else min(state, value),
-        merge=lambda left, right: left if right is None else right if left is None else min(left, right),
-        result=lambda state: state,
-    ),
-)
-
-MAX = aggregate(
-    "MAX",
-    "The largest value.",
-    overload("(T) -> T", "max({0})"),
-    fold=Fold(
-        zero=lambda: None,
-        add=lambda state, value: state if value is None else value if state is None else max(state, value),
-        merge=lambda left, right: left if right is None else right if left is None else max(left, right),
-        result=lambda state: state,
-    ),
+    nested=True,
 )
 
 
-def _largest(k: int, values: list[Any]) -> list[Any]:
-    return heapq.nlargest(k, values)
+# ---- spread ----------------------------------------------------------------------------------------------------------
+
+# Count, sum, and the sum of squared distances from the mean, kept up by the method of Youngs and Cramer.
+Spread = tuple[int, Any, float]
 
 
-TOPK = aggregate(
-    "TOPK",
-    "The k largest values, largest first.",
-    overload("(T, INTEGER)", "max_by({0}, {0}, {1})", returns=lambda types: Array(types[0])),
+def _spread_with(state: Spread, value: Any) -> Spread:
+    if value is None:
+        return state
+    count, total, squares = state
+    if count:
+        away = float(value * (count + 1) - (total + value))
+        squares += away * away / ((count + 1) * count)
+    return count + 1, total + value, squares
+
+
+def _spread_without(state: Spread, value: Any) -> Spread:
+    if value is None:
+        return state
+    count, total, squares = state
+    if count > 1:
+        away = float(value * count - total)
+        squares -= away * away / (count * (count - 1))
+    else:
+        squares = 0.0
+    return count - 1, total - value, squares
+
+
+def _spread_of_both(left: Spread, right: Spread) -> Spread:
+    if not left[0] or not right[0]:
+        return left if left[0] else right
+    count = left[0] + right[0]
+    apart = left[1] / left[0] - right[1] / right[0]
+    return count, left[1] + right[1], left[2] + right[2] + left[0] * right[0] * apart * apart / count
+
+
+def _variance(state: Spread) -> float:
+    # Taking rows back may leave a speck below zero.
+    return max(0.0, state[2]) / (state[0] - 1) if state[0] > 1 else 0.0
+
+
+STDDEV_SAMP = aggregate(
+    "STDDEV_SAMP",
+    "The sample variance, not its root: that is STDDEV_SAMPLE. Its name is ksqlDB's.",
+    overload("(INTEGER) -> DOUBLE", "coalesce(var_samp({0}), 0D)"),
+    overload("(BIGINT) -> DOUBLE", "coalesce(var_samp({0}), 0D)"),
+    overload("(DOUBLE) -> DOUBLE", "coalesce(var_samp({0}), 0D)"),
     fold=Fold(
-        zero=lambda k: (k, []),
-        add=lambda state, value: state if value is None else (state[0], _largest(state[0], [*state[1], value])),
-        merge=lambda left, right: (left[0], _largest(left[0], [*left[1], *right[1]])),
-        result=lambda state: state[1],
+        zero=lambda: (0, 0, 0.0),
+        add=_spread_with,
+        merge=_spread_of_both,
+        result=_variance,
+        undo=_spread_without,
     ),
-    parameters=1,
+    nested=True,
 )
 
-
-def _items_and_counts(types: list[SqlType]) -> SqlType:
-    return Array(Struct((Field("ITEM", types[0]), Field("COUNT", Scalar.BIGINT))))
-
-
-def _by_count(state: tuple[int, dict[Any, int]]) -> list[dict[str, Any]]:
-    return [{"ITEM": item, "COUNT": count} for item, count in Counter(state[1]).most_common(state[0])]
-
-
-def _counted(state: tuple[int, dict[Any, int]], value: Any) -> tuple[int, dict[Any, int]]:
-    return state if value is None else (state[0], {**state[1], value: state[1].get(value, 0) + 1})
-
-
-TOPK_FREQUENT = aggregate(
-    "TOPK_FREQUENT",
-    "The k values that come most often, with their counts, most frequent first. Counts are exact up to some thousand "
-    "different values a group; beyond that the rare ones are estimated.",
-    overload(
-        "(T, INTEGER)",
-        "transform(approx_top_k({0}, {1}), x -> named_struct('ITEM', x.item, 'COUNT', x.count))",
-        returns=_items_and_counts,
-    ),
+STDDEV_SAMPLE = aggregate(
+    "STDDEV_SAMPLE",
+    "The sample standard deviation; 0 while there are fewer than two values.",
+    overload("(INTEGER) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)"),
+    overload("(BIGINT) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)"),
+    overload("(DOUBLE) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)"),
     fold=Fold(
-        zero=lambda k: (k, {}),
-        add=_counted,
-        merge=lambda left, right: (left[0], dict(Counter(left[1]) + Counter(right[1]))),
-        result=_by_count,
+        zero=lambda: (0, 0, 0.0),
+        add=_spread_with,
+        merge=_spread_of_both,
+        result=lambda state: math.sqrt(_variance(state)),
+        undo=_spread_without,
     ),
-    parameters=1,
+    nested=True,
 )
 
-LATEST_BY_OFFSET = aggregate(
-    "LATEST_BY_OFFSET",
-    "The value of the row that arrived last, NULLs left out.",
-    overload("(T) -> T", "max_by({0}, if({0} IS NULL, NULL, {order}))"),
-    fold=Fold(
-        zero=lambda: None,
-        add=lambda state, value: state if value is None else value,
-        merge=lambda left, right: left if right is None else right,
-        result=lambda state: state,
-    ),
-    ordered=True,
-)
+# Count, and the sums of x, y, x², y² and xy.
+Sums = tuple[float, ...]
 
-EARLIEST_BY_OFFSET = aggregate(
-    "EARLIEST_BY_OFFSET",
-    "The value of the row that arrived first, NULLs left out.",
-    overload("(T) -> T", "min_by({0}, if({0} IS NULL, NULL, {order}))"),
+
+def _moments(x: float, y: float) -> Sums:
+    return 1, x, y, x * x, y * y, x * y
+
+
+def _correlation(state: Sums) -> float:
+    count, x, y, xx, yy, xy = state
+    product = (count * xx - x * x) * (count * yy - y * y)
+    shared = count * xy - x * y
+    if product > 0:
+        return shared / math.sqrt(product)
+    # As Java divides by zero.
+    return math.copysign(math.inf, shared) if product == 0 and shared and not math.isnan(shared) else math.nan
+
+
+CORRELATION = aggregate(
+    "CORRELATION",
+    "Pearson's correlation of two columns, of the rows where neither is NULL; NaN while it isn't defined.",
+    overload("(DOUBLE, DOUBLE) -> DOUBLE", "coalesce(corr({0}, {1}), double('NaN'))"),
     fold=Fold(
-        zero=lambda: None,
-        add=lambda state, value: value if state is None else state,
-        merge=lambda left, right: right if left is None else left,
-        result=lambda state: state,
+        zero=lambda: (0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        add=lambda state, x, y: (
+            state if x is None or y is None else tuple(a + b for a, b in zip(state, _moments(x, y), strict=True))
+        ),
+        merge=lambda left, right: tuple(a + b for a, b in zip(left, right, strict=True)),
+        result=_correlation,
+        undo=lambda state, x, y: (
+            state if x is None or y is None else tuple(a - b for a, b in zip(state, _moments(x, y), strict=True))
+        ),
     ),
-    ordered=True,
+    nested=True,
 )

@@ -20,7 +20,7 @@ from typing import Any
 
 from orion.ksql.functions import signatures
 from orion.ksql.functions.signatures import Signature
-from orion.schema import SqlType
+from orion.schema import Scalar, SqlType
 
 
 class Kind(StrEnum):
@@ -36,11 +36,21 @@ Lowering = str | Callable[[Sequence[str]], str]
 @dataclass(frozen=True, slots=True)
 class Overload:
     signature: Signature
-    spark: Lowering
+    # None: an aggregate that only its fold can do.
+    spark: Lowering | None
     # Where the result's type isn't the signature's: worked out from the arguments' types.
     returns: Callable[[list[SqlType]], SqlType] | None = None
+    # An aggregate's constants, which stand after the columns: the 3 of TOPK(x, 3). The signature is the columns' alone.
+    constants: tuple[Scalar, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Columns and constants, as they are written in a call."""
+        columns = signatures.show(self.signature)[1:-1]
+        return f"({', '.join([*filter(None, [columns]), *(c.value for c in self.constants)])})"
 
     def lower(self, args: Sequence[str]) -> str:
+        assert self.spark is not None
         if callable(self.spark):
             return self.spark(args)
         return self.spark.format(*args, args=", ".join(args), order="{order}")
@@ -50,14 +60,17 @@ class Overload:
 class Fold:
     """An aggregate a row at a time, in plain Python, for what Spark's own aggregation can't do (sessions, HAVING).
 
-    States are plain values (numbers, strings, lists, dicts, None) that pickle well. `zero` gets the constant
-    arguments, `add` the state and the row's arguments, `merge` joins two states in order of arrival.
+    States are plain values (numbers, strings, lists, dicts, None) that pickle well; who folds owns them, so they may be
+    changed in place. `zero` gets the constants, `add` the state and the row's columns, `merge` joins the states of two
+    sessions, the one that began first first. `undo` takes back what `add` gave with the same columns; without it the
+    aggregate can't stand over a TABLE, whose rows change.
     """
 
     zero: Callable[..., Any]
     add: Callable[..., Any]
     merge: Callable[[Any, Any], Any]
     result: Callable[[Any], Any]
+    undo: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +88,21 @@ class Function:
     examples: tuple[Example, ...] = ()
     fold: Fold | None = None
     ordered: bool = False  # an aggregate whose result hangs on the order of arrival
-    parameters: int = 0  # how many arguments, from the right, are constants of an aggregate
+    nested: bool = False  # an aggregate whose state ksqlDB keeps in a STRUCT, ARRAY or MAP
+    setting: str | None = None  # the property that adds a last parameter to those of an aggregate's fold
 
     @property
     def signatures(self) -> list[str]:
-        return [signatures.show(o.signature) for o in self.overloads]
+        return [o.shown for o in self.overloads]
 
 
-def overload(signature: str, spark: Lowering, returns: Callable[[list[SqlType]], SqlType] | None = None) -> Overload:
-    return Overload(signatures.parse(signature), spark, returns)
+def overload(
+    signature: str,
+    spark: Lowering | None,
+    returns: Callable[[list[SqlType]], SqlType] | None = None,
+    constants: Sequence[Scalar] = (),
+) -> Overload:
+    return Overload(signatures.parse(signature), spark, returns, tuple(constants))
 
 
 def example(call: str, result: Any) -> Example:
@@ -100,7 +119,7 @@ def aggregate(
     *overloads: Overload,
     fold: Fold,
     ordered: bool = False,
-    parameters: int = 0,
-    examples: Sequence[Example] = (),
+    nested: bool = False,
+    setting: str | None = None,
 ) -> Function:
-    return Function(name, Kind.AGGREGATE, doc, overloads, tuple(examples), fold, ordered, parameters)
+    return Function(name, Kind.AGGREGATE, doc, overloads, fold=fold, ordered=ordered, nested=nested, setting=setting)
