@@ -199,7 +199,8 @@ TOPK_FREQUENT = aggregate(
     "different values a group; beyond that the rare ones are estimated.",
     overload(
         "(T)",
-        "transform(approx_top_k({0}, {1}), x -> named_struct('ITEM', x.item, 'COUNT', x.count))",
+        "transform(approx_top_k({0}, {1}) FILTER (WHERE {0} IS NOT NULL), "
+        "x -> named_struct('ITEM', x.item, 'COUNT', x.count))",
         _items_and_counts,
         (Scalar.INTEGER,),
     ),

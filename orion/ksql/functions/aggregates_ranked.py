@@ -84,7 +84,7 @@ def _sorted_structs(types: list[SqlType]) -> SqlType:
 
 def _topk_overloads() -> list[Overload]:
     k = (Scalar.INTEGER,)
-    alone = [overload(f"({t}) -> ARRAY<{t}>", "max_by({0}, {0}, {1})", constants=k) for t in ORDERED]
+    alone = [overload(f"({t}) -> ARRAY<{t}>", "coalesce(max_by({0}, {0}, {1}), array())", constants=k) for t in ORDERED]
     return alone + [overload(f"({t}, ANY...)", None, _sorted_structs, k) for t in ORDERED]
 
 
