@@ -4,27 +4,43 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from orion import __version__
-from orion.errors import InternalError
+from orion import __version__, sinks
+from orion.errors import InternalError, OrionError
 from orion.ksql.functions import functions
+from orion.ksql.functions import signatures as written
+from orion.ksql.functions.declare import Function
+from orion.ksql.python_functions import declared
+from orion.ksql.session import Session
 from orion.plan import explain
+from orion.plan.definitions import PythonFunction
+from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
-from orion.plan.steps import Describe, Explain, PrintTopic, Push, Show
+from orion.plan.steps import (
+    AssertTopic,
+    Describe,
+    Explain,
+    Plan,
+    PrintTopic,
+    Push,
+    ReplaceQuery,
+    Show,
+    StartQuery,
+)
 from orion.runtime.engine import Engine
 from orion.runtime.queries import QueryStatus
-from orion.schema import Array, Decimal, Map, Role, Scalar, SqlType, Struct
+from orion.schema import Array, Decimal, Map, Role, Scalar, Schema, SqlType, Struct
 
 Entity = dict[str, Any]
 
 
-def answer(ask: Show | Describe | Explain | Push | PrintTopic, text: str, engine: Engine) -> Entity:
+def answer(ask: Show | Describe | Explain | Push | PrintTopic, text: str, engine: Engine, session: Session) -> Entity:
     match ask:
         case Show():
-            shown = _show(ask, engine)
+            shown = _show(ask, engine, session)
         case Describe():
             shown = _describe(ask, engine)
         case Explain():
-            shown = _explain(ask, text, engine)
+            shown = _explain(ask, engine)
         case Push() | PrintTopic():
             raise InternalError("NOT_AN_ENTITY", "A query that streams has an endpoint of its own.")
         case _:
@@ -32,40 +48,78 @@ def answer(ask: Show | Describe | Explain | Push | PrintTopic, text: str, engine
     return {**shown, "statementText": text, "warnings": []}
 
 
-def done(text: str, message: str) -> Entity:
+def done(plan: Plan, message: str) -> Entity:
     """The answer to a statement that did something."""
+    first = plan.steps[0] if plan.steps else None
+    if isinstance(first, AssertTopic):
+        told: Entity = {"@type": "assert_topic", "topicName": first.topic, "exists": first.exists}
+        return {**told, "statementText": plan.statement, "warnings": []}
+    started = next((s.query.id for s in plan.steps if isinstance(s, StartQuery | ReplaceQuery)), None)
     return {
         "@type": "currentStatus",
-        "statementText": text,
-        "commandStatus": {"status": "SUCCESS", "message": message, "queryId": None},
+        "statementText": plan.statement,
+        "commandStatus": {"status": "SUCCESS", "message": message, "queryId": started},
         "warnings": [],
     }
 
 
-def _show(ask: Show, engine: Engine) -> Entity:
+# ---- SHOW --------------------------------------------------------------------------------------------------------
+
+
+def _show(ask: Show, engine: Engine, session: Session) -> Entity:
     catalog = engine.catalog
     match ask.what:
         case "TOPICS":
-            found = [t for t in engine.kafka.topics(internal=True) if ask.all or not t.name.startswith("_")]
-            topics = [{"name": t.name, "replicaInfo": [t.replication] * t.partitions} for t in found]
-            return {"@type": "kafka_topics", "topics": topics}
+            return _topics(ask, engine)
         case "STREAMS" | "TABLES" as kind:
-            listed = [_listed(s) for s in catalog.sources.values() if s.kind == kind[:-1]]
-            return {"@type": kind.lower(), kind.lower(): listed}
+            found = [s for s in catalog.sources.values() if s.kind == kind[:-1]]
+            if ask.extended:
+                return _descriptions(found, engine)
+            return {"@type": kind.lower(), kind.lower(): [_listed(s) for s in found]}
         case "QUERIES":
+            if ask.extended:
+                described = [_query_description(q, engine) for q in catalog.queries.values()]
+                return {"@type": "queryDescriptionList", "queryDescriptions": described}
             return {"@type": "queries", "queries": [_query(s, engine) for s in _statuses(engine)]}
         case "FUNCTIONS":
             names = [{"name": f.name, "type": f.kind.value, "category": f.kind.value} for f in functions().values()]
-            return {"@type": "function_names", "functions": names}
+            names += [{"name": n, "type": "SCALAR", "category": "PYTHON"} for n in catalog.functions]
+            return {"@type": "function_names", "functions": sorted(names, key=lambda f: f["name"])}
         case "PROPERTIES":
-            return {"@type": "properties", "properties": _properties(engine)}
-        case "CONNECTORS":
             return {
-                "@type": "connector_list",
-                "connectors": [_connector(c, engine) for c in catalog.connectors.values()],
+                "@type": "properties",
+                "properties": _properties(engine, session),
+                "overwrittenProperties": sorted(session.properties),
+                "defaultProperties": [],
             }
+        case "TYPES":
+            return {"@type": "type_list", "types": {t.name: type_tree(t.type) for t in catalog.types.values()}}
+        case "VARIABLES":
+            known = [{"name": n, "value": v} for n, v in sorted(session.variables.items())]
+            return {"@type": "variables", "variables": known}
+        case "CONNECTORS":
+            running = [] if ask.only == "SOURCE" else [_connector(c, engine) for c in catalog.connectors.values()]
+            return {"@type": "connector_list", "connectors": running}
+        case "CONNECTOR PLUGINS":
+            plugins = [{"className": name, "type": "sink", "version": __version__} for name in sinks.NAMES]
+            return {"@type": "connector_plugins_list", "connectorsPlugins": plugins}
         case _:
             assert_never(ask.what)
+
+
+def _topics(ask: Show, engine: Engine) -> Entity:
+    found = [t for t in engine.kafka.topics(internal=True) if ask.all or not t.name.startswith("_")]
+    topics: list[Entity] = [{"name": t.name, "replicaInfo": [t.replication] * t.partitions} for t in found]
+    if not ask.extended:
+        return {"@type": "kafka_topics", "topics": topics}
+    # Orion's own groups hold the numbers of batches, and read nothing.
+    others = [g.name for g in engine.kafka.groups() if not g.name.startswith(f"{engine.config.service_id}.")]
+    groups = [engine.kafka.describe_group(name) for name in others]
+    for topic in topics:
+        reading = [g for g in groups if any(p.topic == topic["name"] for p in g.progress)]
+        topic["consumerCount"] = sum(len(g.members) for g in reading)
+        topic["consumerGroupCount"] = len(reading)
+    return {"@type": "kafka_topics_extended", "topics": topics}
 
 
 def _listed(source: Source) -> Entity:
@@ -109,8 +163,8 @@ def _measures(status: QueryStatus) -> Entity:
     }
 
 
-def _properties(engine: Engine) -> list[Entity]:
-    """The server's settings, leaf by leaf."""
+def _properties(engine: Engine, session: Session) -> list[Entity]:
+    """The server's settings, leaf by leaf, and what this session has set."""
     flat: dict[str, Any] = {}
 
     def lay(prefix: str, value: Any) -> None:
@@ -121,7 +175,15 @@ def _properties(engine: Engine) -> list[Entity]:
             flat[prefix] = value
 
     lay("", engine.config.model_dump(mode="json"))
-    return [{"name": n, "scope": "ORION", "value": None if v is None else str(v)} for n, v in sorted(flat.items())]
+    settings = [
+        {"name": n, "scope": "ORION", "value": None if v is None else str(v), "editable": False, "level": "SERVER"}
+        for n, v in sorted(flat.items())
+    ]
+    own = [
+        {"name": n, "scope": "SESSION", "value": v, "editable": True, "level": "QUERY"}
+        for n, v in sorted(session.properties.items())
+    ]
+    return [*own, *settings]
 
 
 def _connector(connector: Connector, engine: Engine) -> Entity:
@@ -143,20 +205,33 @@ def _describe(ask: Describe, engine: Engine) -> Entity:
         case "SOURCE":
             source = engine.catalog.sources[ask.name]
             return {"@type": "sourceDescription", "sourceDescription": _source(source, engine, ask.extended)}
+        case "STREAMS" | "TABLES" as kind:
+            found = [s for s in engine.catalog.sources.values() if s.kind == kind[:-1]]
+            return _descriptions(found, engine, ask.extended)
         case "FUNCTION":
-            return {"@type": "describe_function", **_function(ask.name)}
+            own = engine.catalog.functions.get(ask.name)
+            return {"@type": "describe_function", **(_python_function(own) if own else _function(ask.name))}
         case "CONNECTOR":
-            connector = engine.catalog.connectors[ask.name]
-            topics = [s.topic for s in connector.sources]
-            return {
-                "@type": "connector_description",
-                "connectorClass": connector.plugin,
-                "status": _connector(connector, engine),
-                "topics": topics,
-                "options": dict(connector.options),
-            }
+            return _connector_description(engine.catalog.connectors[ask.name], engine)
         case _:
             assert_never(ask.what)
+
+
+def _descriptions(sources: list[Source], engine: Engine, extended: bool = True) -> Entity:
+    return {"@type": "source_descriptions", "sourceDescriptions": [_source(s, engine, extended) for s in sources]}
+
+
+def _connector_description(connector: Connector, engine: Engine) -> Entity:
+    status = _connector(connector, engine)
+    running = {"state": status["state"], "worker_id": "orion", "trace": status.get("error")}
+    return {
+        "@type": "connector_description",
+        "connectorClass": connector.plugin,
+        "status": {**status, "connector": running, "tasks": [{"id": 0, **running}]},
+        "sources": [_source(s, engine, False) for s in connector.sources],
+        "topics": [s.topic for s in connector.sources],
+        "options": dict(connector.options),
+    }
 
 
 def _source(source: Source, engine: Engine, extended: bool) -> Entity:
@@ -168,10 +243,7 @@ def _source(source: Source, engine: Engine, extended: bool) -> Entity:
         "type": source.kind.value,
         "windowType": source.window.kind.value if source.window else None,
         "window": str(source.window) if source.window else None,
-        "fields": [
-            {"name": c.name, "schema": type_tree(c.type), **({"type": "KEY"} if c.role is Role.KEY else {})}
-            for c in source.schema
-        ],
+        "fields": _fields(source.schema),
         "timestamp": source.timestamp.column if source.timestamp else "",
         "keyFormat": source.key.format,
         "valueFormat": source.value.format,
@@ -180,16 +252,39 @@ def _source(source: Source, engine: Engine, extended: bool) -> Entity:
         "extended": extended,
         "readQueries": [_query(states[q], engine) for q in readers if q in states],
         "writeQueries": [_query(states[q], engine) for q in catalog.writers_of(source.name) if q in states],
+        "sourceConstraints": [s.name for s in catalog.sources.values() if _reads(s, source, engine)],
+        "partitions": 0,
+        "replication": 0,
+        "statistics": "",
+        "errorStats": "",
     }
-    if extended:
+    return described | (_statistics(source, engine) if extended else {})
+
+
+def _statistics(source: Source, engine: Engine) -> Entity:
+    try:
         detail = engine.kafka.describe_topic(source.topic)
         ends, starts = engine.kafka.end_offsets(source.topic), engine.kafka.earliest_offsets(source.topic)
-        described |= {
-            "partitions": detail.topic.partitions,
-            "replication": detail.topic.replication,
-            "statistics": f"records in the topic: {sum(ends.values()) - sum(starts.values())}",
-        }
-    return described
+    except OrionError as error:  # somebody deleted the topic: the rest is still worth telling
+        return {"statistics": error.message}
+    return {
+        "partitions": detail.topic.partitions,
+        "replication": detail.topic.replication,
+        "statistics": f"records in the topic: {sum(ends.values()) - sum(starts.values())}",
+    }
+
+
+def _reads(sink: Source, source: Source, engine: Engine) -> bool:
+    """Whether a query that reads one source writes the other, which can't be dropped before it."""
+    query = engine.catalog.queries.get(sink.query_id or "")
+    return query is not None and source.name in query.sources
+
+
+def _fields(schema: Schema) -> list[Entity]:
+    def field(name: str, type_: SqlType, role: Role) -> Entity:
+        return {"name": name, "schema": type_tree(type_), **({"type": role.value} if role is not Role.VALUE else {})}
+
+    return [field(c.name, c.type, c.role) for c in schema]
 
 
 def _function(name: str) -> Entity:
@@ -198,8 +293,44 @@ def _function(name: str) -> Entity:
         "name": function.name,
         "description": function.doc,
         "type": function.kind.value,
-        "functions": [{"signature": f"{function.name}{s}"} for s in function.signatures],
+        "author": "",
+        "version": "",
+        "path": "internal",
+        "functions": [{"signature": f"{function.name}{written.show(s)}", **v} for s, v in _variants(function)],
         "examples": [{"call": e.call, "result": str(e.result)} for e in function.examples],
+    }
+
+
+def _variants(function: Function) -> list[tuple[written.Signature, Entity]]:
+    """Each signature, with its arguments as ksqlDB lists them."""
+    return [(o.signature, _arguments(o.signature)) for o in function.overloads]
+
+
+def _arguments(signature: written.Signature) -> Entity:
+    shown = written.show(signature)[1:-1]
+    types = [t.strip() for t in written._split(shown)] if shown else []
+    arguments = [
+        {"name": "", "type": t.removesuffix("..."), "description": "", "isVariadic": t.endswith("...")} for t in types
+    ]
+    returns = None if signature.returns is None else written._show(signature.returns)
+    return {"arguments": arguments, "returnType": returns, "description": ""}
+
+
+def _python_function(function: PythonFunction) -> Entity:
+    ((_, variant),) = _variants(declared(function))
+    for argument, parameter in zip(variant["arguments"], function.parameters, strict=True):
+        argument["name"] = parameter.name
+    plain = function.signature.replace("VARCHAR(STRING)", "STRING")
+    return {
+        "name": function.name,
+        "description": function.doc or "A function in Python.",
+        "type": "SCALAR",
+        "author": "",
+        "version": "",
+        "path": function.module or "CREATE FUNCTION",
+        "functions": [{"signature": f"{function.name}{plain}", **variant}],
+        "examples": [],
+        "statement": function.statement,
     }
 
 
@@ -226,25 +357,42 @@ def type_tree(type_: SqlType) -> Entity:
             assert_never(type_)
 
 
-def _explain(ask: Explain, text: str, engine: Engine) -> Entity:
+# ---- EXPLAIN -----------------------------------------------------------------------------------------------------
+
+
+def _explain(ask: Explain, engine: Engine) -> Entity:
     if ask.query_id is not None:
-        query = engine.catalog.queries[ask.query_id]
-        plan, statement = explain.query_tree(query), query.statement
-        state = next((s.state for s in engine.statuses() if s.id == query.id), None)
-        sinks, sources = [query.sink.name], list(query.sources)
+        described = _query_description(engine.catalog.queries[ask.query_id], engine)
     else:
         assert ask.plan is not None
-        plan, statement, state, sinks, sources = explain.plan_tree(ask.plan), ask.plan.statement, None, [], []
+        described = {
+            "id": "",
+            "statementText": ask.plan.statement,
+            "sources": [],
+            "sinks": [],
+            "executionPlan": explain.plan_tree(ask.plan),
+            "state": None,
+        }
+    return {"@type": "queryDescription", "queryDescription": described}
+
+
+def _query_description(query: Query, engine: Engine) -> Entity:
+    status = next((s for s in engine.statuses() if s.id == query.id), None)
+    state = status.state if status else None
     return {
-        "@type": "queryDescription",
-        "queryDescription": {
-            "id": ask.query_id or "",
-            "statementText": statement,
-            "sources": sources,
-            "sinks": sinks,
-            "executionPlan": plan,
-            "state": state,
-        },
+        "id": query.id,
+        "statementText": query.statement,
+        "windowType": query.sink.window.kind.value if query.sink.window else None,
+        "fields": _fields(query.sink.schema),
+        "sources": list(query.sources),
+        "sinks": [query.sink.name],
+        "executionPlan": explain.query_tree(query),
+        "overriddenProperties": dict(query.properties),
+        "queryType": "PERSISTENT",
+        "queryErrors": [{"errorMessage": status.error}] if status and status.error else [],
+        "ksqlHostQueryStatus": {"orion": state} if state else {},
+        "state": state,
+        **(_measures(status) if status else {}),
     }
 
 

@@ -18,7 +18,7 @@ from orion.hub.embedded import EmbeddedCluster
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
-from orion.plan.steps import PrintTopic, Push, SetProperty
+from orion.plan.steps import PrintTopic, Push
 from orion.runtime import session
 from orion.runtime.engine import Engine
 from orion.runtime.push import PushQuery
@@ -83,16 +83,21 @@ class Orion:
     def spark(self) -> session.Spark:
         return self.engine.spark
 
-    def execute(self, script: str, properties: Mapping[str, str] | None = None) -> list[Entity]:
+    def execute(
+        self, script: str, properties: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None
+    ) -> list[Entity]:
         """Run every statement of a script, each against what those before it made. All are parsed before any runs."""
         statements = ksql.split(script)
+        session = ksql.Session.of(properties, variables)
+        ksql.check_syntax(statements, self.engine.catalog, session.variables)
+        told: list[Entity] = []
         for text in statements:
-            ksql.check_syntax(text)
-        settings = dict(properties or {})
-        return [self._execute(text, settings) for text in statements]
+            entity, session = self._execute(text, session)
+            told.append(entity)
+        return told
 
-    def _execute(self, text: str, settings: dict[str, str]) -> Entity:
-        plan = ksql.compile(text, self.engine.catalog, settings)
+    def _execute(self, text: str, session: ksql.Session) -> tuple[Entity, ksql.Session]:
+        plan = ksql.compile(text, self.engine.catalog, session.properties, session.variables)
         if isinstance(plan.ask, Push | PrintTopic):
             raise UserError(
                 "STREAMING_STATEMENT",
@@ -100,26 +105,25 @@ class Orion:
                 hint="Send it to /query-stream, or use `orion sql`.",
             )
         if plan.ask is not None:
-            return answers.answer(plan.ask, text, self.engine)
+            return answers.answer(plan.ask, plan.statement, self.engine, session), session
         told = self.engine.perform(plan)
         for step in plan.steps:
-            if isinstance(step, SetProperty):
-                settings.pop(step.name, None)
-                if step.value is not None:
-                    settings[step.name] = step.value
-        return answers.done(text, told)
+            session = session.after(step)
+        return answers.done(plan, told), session
 
     def explain(self, statement: str) -> str:
         """What a statement would do."""
         entity = self.execute(f"EXPLAIN {statement.rstrip().rstrip(';')};")[0]
         return str(entity["queryDescription"]["executionPlan"])
 
-    def push(self, statement: str, properties: Mapping[str, str] | None = None) -> PushQuery | Iterator[Record | None]:
+    def push(
+        self, statement: str, properties: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None
+    ) -> PushQuery | Iterator[Record | None]:
         """Rows of SELECT ... EMIT CHANGES, or records of PRINT."""
         texts = ksql.split(statement)
         if len(texts) != 1:
             raise UserError("ONE_STATEMENT", "Exactly one statement can be streamed.")
-        plan = ksql.compile(texts[0], self.engine.catalog, properties or {})
+        plan = ksql.compile(texts[0], self.engine.catalog, properties, variables)
         match plan.ask:
             case Push(query):
                 return self.engine.push(query)

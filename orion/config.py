@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -63,6 +63,23 @@ class Web(Section):
     port: int = Field(default=8088, ge=0, le=65535, description="port; 0 picks a free one")
 
 
+class Functions(Section):
+    """Functions of SQL that are written in Python. A list alone names modules."""
+
+    modules: tuple[str, ...] = Field(
+        default=(), description="Python modules whose functions marked `@orion.udf` are functions of SQL"
+    )
+    python: bool = Field(
+        default=False,
+        description="whether `CREATE FUNCTION` may bring Python: whoever reaches the server can then run code on it",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        return {"modules": given} if isinstance(given, list | tuple) else given
+
+
 class Config(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
@@ -78,6 +95,7 @@ class Config(BaseSettings):
     hub: Hub = Hub()
     engine: Engine = Engine()
     web: Web = Web()
+    functions: Functions = Functions()
 
     @classmethod
     def settings_customise_sources(

@@ -10,6 +10,7 @@
     │   ├── SchemaError            ... a record or schema that doesn't fit
     │   ├── NotFound
     │   ├── Conflict
+    │   ├── ExpectationFailed      ... an ASSERT that doesn't hold
     │   └── Forbidden
     ├── ExternalError              the operator of another system (broker, object store, database)
     └── InternalError              us
@@ -133,6 +134,13 @@ class NotFound(UserError):
 
 class Conflict(UserError):
     http_status = 409
+    exit_code = 4
+
+
+class ExpectationFailed(UserError):
+    """An ASSERT that doesn't hold."""
+
+    http_status = 417
     exit_code = 4
 
 

@@ -10,6 +10,7 @@ import httpx
 
 from orion.errors import (
     Conflict,
+    ExpectationFailed,
     ExternalError,
     Forbidden,
     InternalError,
@@ -19,6 +20,7 @@ from orion.errors import (
     SqlError,
     UserError,
 )
+from orion.ksql.session import Session
 
 Entity = dict[str, Any]
 
@@ -26,7 +28,7 @@ Entity = dict[str, Any]
 class Client:
     def __init__(self, url: str) -> None:
         self.url = url
-        self.properties: dict[str, str] = {}
+        self.session = Session()
         self._http = httpx.Client(base_url=url, timeout=httpx.Timeout(10.0, read=None))
 
     def info(self) -> Entity:
@@ -35,13 +37,21 @@ class Client:
 
     def execute(self, statement: str) -> list[Entity]:
         """Statements that answer at once."""
-        body = {"ksql": statement, "streamsProperties": self.properties}
+        body = {
+            "ksql": statement,
+            "streamsProperties": dict(self.session.properties),
+            "sessionVariables": dict(self.session.variables),
+        }
         answered: list[Entity] = self._checked(self._send("POST", "/ksql", body))
         return answered
 
     def stream(self, statement: str) -> Generator[Any, None, None]:
         """A push query: first its head, then its rows."""
-        body = {"sql": statement, "properties": self.properties}
+        body = {
+            "sql": statement,
+            "properties": dict(self.session.properties),
+            "sessionVariables": dict(self.session.variables),
+        }
         try:
             with self._http.stream("POST", "/query-stream", json=body) as response:
                 if response.status_code != 200:
@@ -91,6 +101,7 @@ class Client:
 _CLASSES: dict[int, type[OrionError]] = {
     404: NotFound,
     409: Conflict,
+    417: ExpectationFailed,
     403: Forbidden,
     500: InternalError,
     503: ExternalError,

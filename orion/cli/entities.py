@@ -48,12 +48,38 @@ def _query_row(query: Entity) -> tuple[Any, ...]:
     return (query["id"], query["state"], sink, *numbers, query["error"])
 
 
+def _types(entity: Entity) -> None:
+    output.table(("type", "meaning"), [(name, type_text(tree)) for name, tree in entity["types"].items()])
+
+
+def _variables(entity: Entity) -> None:
+    output.table(("variable", "value"), [(v["name"], v["value"]) for v in entity["variables"]])
+
+
+def _plugins(entity: Entity) -> None:
+    output.table(("class", "type"), [(p["className"], p["type"]) for p in entity["connectorsPlugins"]])
+
+
+def _extended_topics(entity: Entity) -> None:
+    columns = ("topic", "partitions", "replication", "consumers", "groups")
+    rows = [
+        (t["name"], len(t["replicaInfo"]), (t["replicaInfo"] or [0])[0], t["consumerCount"], t["consumerGroupCount"])
+        for t in entity["topics"]
+    ]
+    output.table(columns, rows)
+
+
+def _asserted(entity: Entity) -> None:
+    typer.echo(f"Topic {entity['topicName']} {'exists' if entity['exists'] else 'does not exist'}.")
+
+
 def _functions(entity: Entity) -> None:
-    output.table(("function", "type"), [(f["name"], f["type"]) for f in entity["functions"]])
+    output.table(("function", "type", "category"), [(f["name"], f["type"], f["category"]) for f in entity["functions"]])
 
 
 def _properties(entity: Entity) -> None:
-    output.table(("property", "value"), [(p["name"], p["value"]) for p in entity["properties"]])
+    rows = [(p["name"], p["scope"].lower(), p["value"]) for p in entity["properties"]]
+    output.table(("property", "scope", "value"), rows)
 
 
 def _connectors(entity: Entity) -> None:
@@ -82,7 +108,15 @@ def _connector(entity: Entity) -> None:
 
 
 def _source(entity: Entity) -> None:
-    described = entity["sourceDescription"]
+    _described_source(entity["sourceDescription"])
+
+
+def _all_sources(entity: Entity) -> None:
+    for described in entity["sourceDescriptions"]:
+        _described_source(described)
+
+
+def _described_source(described: Entity) -> None:
     output.table(
         ("field", "type"),
         [(f["name"], type_text(f["schema"]) + _key_mark(f, described)) for f in described["fields"]],
@@ -137,7 +171,15 @@ def _function(entity: Entity) -> None:
 
 
 def _explained(entity: Entity) -> None:
-    described = entity["queryDescription"]
+    _described_query(entity["queryDescription"])
+
+
+def _all_queries(entity: Entity) -> None:
+    for described in entity["queryDescriptions"]:
+        _described_query(described)
+
+
+def _described_query(described: Entity) -> None:
     if described["state"]:
         output.facts({"id": described["id"], "state": described["state"]})
     typer.echo(described["executionPlan"])
@@ -156,4 +198,11 @@ _DRAWN: dict[str, Callable[[Entity], None]] = {
     "sourceDescription": _source,
     "describe_function": _function,
     "queryDescription": _explained,
+    "queryDescriptionList": _all_queries,
+    "source_descriptions": _all_sources,
+    "kafka_topics_extended": _extended_topics,
+    "type_list": _types,
+    "variables": _variables,
+    "connector_plugins_list": _plugins,
+    "assert_topic": _asserted,
 }

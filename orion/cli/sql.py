@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from orion.cli import entities, output
+from orion.cli.spool import Spool
 from orion.cli.target import options
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # What a statement that gives rows, not an answer, begins with.
 _STREAMING = ("SELECT", "PRINT")
+_OF_SESSION = ("SET", "UNSET", "DEFINE", "UNDEFINE")
+SPOOL = Spool()
 
 
 def command(
@@ -36,12 +39,15 @@ def command(
     if script is None and not sys.stdin.isatty():
         script = sys.stdin.read()
     with _connected(ctx, url) as client:
-        if script is not None:
-            run(client, script, as_json=json)
-            return
-        from orion.cli.prompt import converse
+        try:
+            if script is not None:
+                run(client, script, as_json=json)
+                return
+            from orion.cli.prompt import converse
 
-        converse(client)
+            converse(client)
+        finally:
+            SPOOL.stop()
 
 
 def _read(file: Path | None) -> str | None:
@@ -76,44 +82,80 @@ def _connected(ctx: typer.Context, url: str | None) -> Iterator[Client]:
             client.close()
 
 
-def run(client: Client, script: str, *, as_json: bool = False) -> None:
-    """Every statement in turn; the first that fails ends the script."""
+def run(client: Client, script: str, *, as_json: bool = False, within: tuple[Path, ...] = ()) -> None:
+    """Every statement in turn; the first that fails ends the script. `within` are the scripts that run this one."""
     from orion import ksql
 
     for text in ksql.split(script):
-        statement(client, text, as_json=as_json)
+        statement(client, text, as_json=as_json, within=within)
 
 
-def statement(client: Client, text: str, *, as_json: bool = False) -> None:
+def statement(client: Client, text: str, *, as_json: bool = False, within: tuple[Path, ...] = ()) -> None:
     """One statement, and what came of it."""
     from orion.ksql.tokens import tokenize
+    from orion.ksql.variables import substitute
 
-    first = tokenize(text)[0].text
-    if first in _STREAMING:
+    SPOOL.note(text)
+    words = tokenize(text)
+    if words[0].is_word("RUN") and words[1].is_word("SCRIPT"):
+        _run_script(client, _file_of(substitute(text, client.session.variables)), as_json=as_json, within=within)
+    elif words[0].is_word("SPOOL"):
+        _spool(_file_of(substitute(text, client.session.variables)))
+    elif words[0].text in _STREAMING:
         _rows(client, text, as_json=as_json)
-        return
-    for entity in client.execute(text + ";"):
-        _remember(client, entity)
-        if as_json:
-            output.line(entity)
-        else:
-            entities.show(entity)
+    else:
+        for entity in client.execute(text + ";"):
+            if as_json:
+                output.line(entity)
+            else:
+                entities.show(entity)
+        if words[0].is_word(*_OF_SESSION):
+            _remember(client, text)
 
 
-def _remember(client: Client, entity: dict[str, Any]) -> None:
-    """SET and UNSET live in the session, which is the client's."""
+def _remember(client: Client, text: str) -> None:
+    """SET and DEFINE live in the session, which is the client's."""
     from orion import ksql
     from orion.plan.catalog import Catalog
-    from orion.plan.steps import SetProperty
 
-    text = entity.get("statementText", "")
-    if not text.upper().lstrip().startswith(("SET", "UNSET")):
-        return
-    for step in ksql.compile(text, Catalog()).steps:
-        if isinstance(step, SetProperty):
-            client.properties.pop(step.name, None)
-            if step.value is not None:
-                client.properties[step.name] = step.value
+    for step in ksql.compile(text, Catalog(), client.session.properties, client.session.variables).steps:
+        client.session = client.session.after(step)
+
+
+# ---- statements about this machine's files -------------------------------------------------------------------------
+
+
+def _file_of(text: str) -> Path | None:
+    """The file that RUN SCRIPT and SPOOL name; None: OFF."""
+    from orion.ksql.parser import Parser
+
+    parser = Parser(text)
+    spool = parser.accept("SPOOL")
+    if not spool:
+        parser.expect("RUN", "SCRIPT")
+    elif parser.accept("OFF"):
+        return None
+    return Path(parser.string("a file's name, in quotes" + (", or OFF" if spool else "")))
+
+
+def _run_script(client: Client, file: Path | None, *, as_json: bool, within: tuple[Path, ...]) -> None:
+    from orion.errors import NotFound, UserError
+
+    assert file is not None
+    if not file.is_file():
+        raise NotFound("SCRIPT_MISSING", f"There is no file {file}.", hint="Paths are seen from the current folder.")
+    whole = file.resolve()
+    if whole in within:
+        raise UserError("SCRIPT_IN_ITSELF", f"{file} runs itself.")
+    run(client, whole.read_text(encoding="utf-8"), as_json=as_json, within=(*within, whole))
+
+
+def _spool(file: Path | None) -> None:
+    if file is not None:
+        SPOOL.start(file)
+        output.note(f"what is shown goes to {file} as well")
+    elif SPOOL.stop():
+        output.note("spooling ended")
 
 
 def _rows(client: Client, text: str, *, as_json: bool) -> None:

@@ -6,17 +6,21 @@ for text in ksql.split(script):
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from orion.errors import SqlError
 from orion.ksql.context import Context, Statement
 from orion.ksql.parser import Parser
+from orion.ksql.session import Session
 from orion.ksql.statements import parse_statement
+from orion.ksql.statements.custom_type import CreateType
+from orion.ksql.statements.variable import Variable
 from orion.ksql.tokens import Kind, tokenize
+from orion.ksql.variables import substitute
 from orion.plan.catalog import Catalog
 from orion.plan.steps import Plan
 
-__all__ = ["compile", "is_complete", "split"]
+__all__ = ["Session", "check_syntax", "compile", "is_complete", "split"]
 
 
 def split(script: str) -> list[str]:
@@ -43,23 +47,39 @@ def is_complete(script: str) -> bool:
     return len(tokens) < 2 or tokens[-2].is_symbol(";")
 
 
-def check_syntax(text: str) -> None:
-    """Raise what `compile` would raise for the grammar alone."""
-    _parse(text)
+def check_syntax(texts: Iterable[str], catalog: Catalog, variables: Mapping[str, str] | None = None) -> None:
+    """Raise what `compile` would raise for the grammar alone. Statements may use what those before them define."""
+    session = Session({}, variables or {})
+    for text in texts:
+        statement = _parse(substitute(text, session.variables), catalog)
+        match statement:
+            case CreateType():
+                catalog = catalog.put(statement.defined(text))
+            case Variable(step):
+                session = session.after(step)
+            case _:
+                pass
 
 
-def compile(text: str, catalog: Catalog, properties: Mapping[str, str] | None = None) -> Plan:
+def compile(
+    text: str,
+    catalog: Catalog,
+    properties: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Plan:
     """One statement, understood against what exists. Raises a SqlError that points into the text."""
-    statement = _parse(text)
+    session = Session.of(properties, variables)
+    text = substitute(text, session.variables)
+    statement = _parse(text, catalog)
     try:
-        outcome = statement.plan(Context(catalog, text, properties or {}))
+        outcome = statement.plan(Context(catalog, text, session.properties, session.variables))
     except SqlError as error:
         raise error.with_text(text) from None
     return Plan(text, outcome) if isinstance(outcome, tuple) else Plan(text, (), outcome)
 
 
-def _parse(text: str) -> Statement:
-    parser = Parser(text)
+def _parse(text: str, catalog: Catalog) -> Statement:
+    parser = Parser(text, {name: custom.type for name, custom in catalog.types.items()}, catalog.functions)
     try:
         statement = parse_statement(parser)
         parser.accept_symbol(";")

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from orion.errors import BindError, NotFound, Span, SqlError, hint_nearest
 from orion.plan.catalog import Catalog
+from orion.plan.relations import DEFAULT_TASKS
 from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, Step
 
@@ -17,6 +18,12 @@ class Context:
     catalog: Catalog
     text: str  # of this statement alone
     properties: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> int:
+        """Over how many tasks a query's keyed operators spread."""
+        return int(self.properties.get("orion.tasks", DEFAULT_TASKS))
 
     def source(self, name: str, span: Span) -> Source:
         found = self.catalog.sources.get(name)
@@ -45,6 +52,17 @@ def check_free(context: Context, name: str, kind: Kind, span: Span) -> None:
             f"Cannot add {kind.lower()} {name}: a {taken.kind.lower()} with the same name already exists.",
             span=span,
             hint="DROP it first, or use another name; IF NOT EXISTS leaves it as it is.",
+        )
+
+
+def check_kind(source: Source, kind: Kind, verb: str, span: Span) -> None:
+    """A statement says STREAM or TABLE, and the source must be one."""
+    if source.kind is not kind:
+        raise BindError(
+            "WRONG_KIND",
+            f"{source.name} is a {source.kind}, not a {kind}.",
+            span=span,
+            hint=f"Use {verb} {source.kind} {source.name}.",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orion.errors import NotFound, OrionError, SqlError, UserError
+from orion.errors import ExpectationFailed, NotFound, OrionError, SqlError, UserError
 
 
 def body(error: OrionError) -> dict[str, Any]:
@@ -22,9 +22,11 @@ def body(error: OrionError) -> dict[str, Any]:
 
 
 def _number(error: OrionError) -> int:
-    """ksqlDB's codes: 40001 a bad statement, 40000 a bad request, 40401 not found, 50000 the server's own."""
+    """ksqlDB's codes: 40001 a bad statement, 40000 a bad request, 40401 not found, 41700 an ASSERT, 50000 our own."""
     if isinstance(error, SqlError):
         return 40001
     if isinstance(error, NotFound):
         return 40401
+    if isinstance(error, ExpectationFailed):
+        return 41700
     return 40000 if isinstance(error, UserError) else 50000

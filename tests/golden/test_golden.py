@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
@@ -29,21 +29,8 @@ from orion import ksql
 from orion.errors import OrionError, SqlError
 from orion.plan.catalog import Catalog
 from orion.plan.explain import plan_tree
-from orion.plan.relations import Aggregate, Expr, Filter, Project, Query, Relation
-from orion.plan.sources import Connector, Source
-from orion.plan.steps import (
-    CreateConnector,
-    DefineSource,
-    DropConnector,
-    DropSource,
-    PauseQuery,
-    Plan,
-    Push,
-    ResumeQuery,
-    StartQuery,
-    Step,
-    StopQuery,
-)
+from orion.plan.relations import Aggregate, Expr, Filter, Project, Relation
+from orion.plan.steps import Plan, Push, StartQuery
 
 FOLDER = Path(__file__).parent
 _KEY = re.compile(r"-- (plan|type|spark|error|message|hint|caret|with)\b(?: (\S+))?:(?: (.*))?")
@@ -110,29 +97,8 @@ def catalog_before(file: str, number: int) -> Catalog:
     if case.of("error") is not None:
         return catalog
     for step in ksql.compile(case.statement, catalog, case.properties).steps:
-        catalog = _done(step, catalog)
+        catalog = catalog.after(step)
     return catalog
-
-
-def _done(step: Step, catalog: Catalog) -> Catalog:
-    match step:
-        case DefineSource(source):
-            catalog = catalog.put(source)
-        case StartQuery(query):
-            catalog = catalog.put(query)
-        case CreateConnector(connector):
-            catalog = catalog.put(connector)
-        case DropSource(name):
-            catalog = catalog.drop(Source, name)
-        case StopQuery(id):
-            catalog = catalog.drop(Query, id)
-        case DropConnector(name):
-            catalog = catalog.drop(Connector, name)
-        case PauseQuery(id) | ResumeQuery(id):
-            catalog = catalog.put(replace(catalog.queries[id], paused=isinstance(step, PauseQuery)))
-        case _:
-            return catalog
-    return replace(catalog, version=catalog.version + 1)
 
 
 FILES = sorted(f.name for f in FOLDER.glob("*.sql"))

@@ -6,7 +6,7 @@ import configparser
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,21 +19,8 @@ from orion import errors, ksql
 from orion.cli import app
 from orion.config import load
 from orion.errors import OrionError
+from orion.ksql.session import Session
 from orion.plan.catalog import Catalog
-from orion.plan.relations import Query
-from orion.plan.sources import Connector, Source
-from orion.plan.steps import (
-    CreateConnector,
-    DefineSource,
-    DropConnector,
-    DropSource,
-    PauseQuery,
-    ResumeQuery,
-    SetProperty,
-    StartQuery,
-    Step,
-    StopQuery,
-)
 from scripts import reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,40 +64,12 @@ class World:
     """What a page's statements have made so far, as the engine would hold it."""
 
     catalog: Catalog = field(default_factory=Catalog)
-    properties: dict[str, str] = field(default_factory=dict)
+    session: Session = field(default_factory=Session)
 
     def run(self, script: str) -> None:
         for text in ksql.split(script):
-            for step in ksql.compile(text, self.catalog, self.properties).steps:
-                self._take(step)
-
-    def _take(self, step: Step) -> None:
-        match step:
-            case DefineSource(source):
-                self._put(source)
-            case StartQuery(query):
-                self._put(query)
-            case CreateConnector(connector):
-                self._put(connector)
-            case PauseQuery(name) | ResumeQuery(name):
-                self._put(self.catalog.queries[name])
-            case StopQuery(name):
-                self._drop(Query, name)
-            case DropSource(name):
-                self._drop(Source, name)
-            case DropConnector(name):
-                self._drop(Connector, name)
-            case SetProperty(name, value):
-                self.properties.pop(name, None)
-                self.properties |= {} if value is None else {name: value}
-            case _:
-                pass
-
-    def _put(self, entry: Source | Query | Connector) -> None:
-        self.catalog = replace(self.catalog.put(entry), version=self.catalog.version + 1)
-
-    def _drop(self, kind: type[Source] | type[Query] | type[Connector], name: str) -> None:
-        self.catalog = replace(self.catalog.drop(kind, name), version=self.catalog.version + 1)
+            for step in ksql.compile(text, self.catalog, self.session.properties, self.session.variables).steps:
+                self.catalog, self.session = self.catalog.after(step), self.session.after(step)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,18 +25,23 @@ from orion.ksql.parser import Parser
 from orion.ksql.tokens import Kind
 
 NAMES = (
+    "alter",
+    "assertion",
+    "client_side",
     "connector",
     "create_source",
+    "custom_type",
     "describe",
     "drop",
     "explain",
     "insert",
-    "later",
     "lifecycle",
     "print_topic",
+    "python_function",
     "select",
     "set_property",
     "show",
+    "variable",
 )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import BindError, Span
-from orion.ksql.context import Context, SqlErrorConflict
+from orion.errors import Span
+from orion.ksql.context import Context, SqlErrorConflict, check_kind
 from orion.ksql.parser import Parser
 from orion.plan.sources import Kind
 from orion.plan.steps import Ask, DropSource, Nothing, Step, StopQuery
@@ -26,13 +26,7 @@ class Drop:
         if self.if_exists and self.name not in catalog.sources:
             return (Nothing(f"{self.kind.capitalize()} {self.name} does not exist."),)
         source = context.source(self.name, self.span)
-        if source.kind is not self.kind:
-            raise BindError(
-                "WRONG_KIND",
-                f"{self.name} is a {source.kind}, not a {self.kind}.",
-                span=self.span,
-                hint=f"Use DROP {source.kind} {self.name}.",
-            )
+        check_kind(source, self.kind, "DROP", self.span)
         own = source.query_id
         others = [q for q in catalog.readers_of(self.name) + catalog.writers_of(self.name) if q != own]
         if others:

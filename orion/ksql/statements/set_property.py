@@ -1,22 +1,16 @@
-"""SET 'name' = 'value', UNSET 'name': properties of the session."""
+"""SET 'name' = 'value', UNSET 'name': properties of the session. ALTER SYSTEM is told that settings are a file here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import BindError, Span, hint_nearest
+from orion.errors import BindError, Span, UnsupportedError
+from orion.ksql import session
 from orion.ksql.context import Context
 from orion.ksql.parser import Parser
 from orion.plan.steps import Ask, SetProperty, Step
 
-STARTS = (("SET",), ("UNSET",))
-
-# What a session may set, with the values it may have (None: any).
-PROPERTIES: dict[str, tuple[str, ...] | None] = {
-    "auto.offset.reset": ("earliest", "latest"),
-    "orion.max.records.per.batch": None,
-    "orion.trigger.ms": None,
-}
+STARTS = (("SET",), ("UNSET",), ("ALTER", "SYSTEM"))
 
 
 @dataclass(frozen=True)
@@ -26,26 +20,30 @@ class Set:
 
     def plan(self, context: Context) -> tuple[Step, ...] | Ask:
         name, value = self.step.name, self.step.value
-        if name not in PROPERTIES:
+        if not session.is_known(name):
             raise BindError(
-                "UNKNOWN_PROPERTY",
-                f"There is no property '{name}'.",
-                span=self.span,
-                hint=hint_nearest(name, list(PROPERTIES)) or f"Properties are {', '.join(PROPERTIES)}.",
+                "UNKNOWN_PROPERTY", f"There is no property '{name}'.", span=self.span, hint=session.nearest(name)
             )
-        allowed = PROPERTIES[name]
-        if value is not None and allowed is not None and value not in allowed:
-            raise BindError("INVALID_PROPERTY", f"'{name}' is {' or '.join(allowed)}.", span=self.span)
-        if value is not None and allowed is None and not value.isdecimal():
-            raise BindError("INVALID_PROPERTY", f"'{name}' is a whole number.", span=self.span)
+        problem = None if value is None else session.refused(name, value)
+        if problem:
+            raise BindError("INVALID_PROPERTY", problem, span=self.span)
         return (self.step,)
 
 
 def parse(parser: Parser) -> Set:
+    start = parser.at
     verb = parser.advance().text
+    if verb == "ALTER":
+        parser.expect("SYSTEM")
+        raise UnsupportedError(
+            "ALTER_SYSTEM",
+            "The settings of a server are not changed while it runs.",
+            span=parser.span_from(start),
+            text=parser.text,
+            hint="Write them into orion.yaml and start again, or SET them for this session.",
+        )
     at = parser.at
-    # Kafka Streams' prefix is what ksqlDB scripts write for the same property.
-    name = parser.string("a quoted property").removeprefix("ksql.streams.")
+    name = session.canonical(parser.string("a quoted property"))
     if verb == "UNSET":
         return Set(SetProperty(name, None), parser.span_from(at))
     parser.expect_symbol("=")

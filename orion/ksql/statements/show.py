@@ -1,17 +1,17 @@
-"""SHOW | LIST [ALL] TOPICS | STREAMS | TABLES | QUERIES | FUNCTIONS | PROPERTIES | CONNECTORS [EXTENDED]."""
+"""SHOW | LIST what there is: [ALL] TOPICS, STREAMS, TABLES, QUERIES, FUNCTIONS, TYPES and so on, [EXTENDED]."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import cast, get_args
 
-from orion.errors import UnsupportedError
 from orion.ksql.context import Context
 from orion.ksql.parser import Parser
 from orion.plan.steps import Ask, Show, Step, What
 
 STARTS = (("SHOW",), ("LIST",))
-_LATER = ("TYPES", "VARIABLES", "CONNECTOR")
+_WORDS = tuple(what for what in get_args(What) if " " not in what)
+_EXTENDED = ("TOPICS", "STREAMS", "TABLES", "QUERIES")
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class ShowStatement:
 
 def parse(parser: Parser) -> ShowStatement:
     parser.advance()
-    everything = parser.accept("ALL")
-    at = parser.at
-    if parser.accept("SINK") or parser.accept("SOURCE"):
+    if parser.accept("ALL"):
+        parser.expect("TOPICS")
+        return ShowStatement(Show("TOPICS", parser.accept("EXTENDED"), True))
+    if parser.is_word("SINK", "SOURCE"):
+        kind = parser.advance().text
         parser.expect("CONNECTORS")
-        return ShowStatement(Show("CONNECTORS"))
-    if parser.is_word(*_LATER):
-        word = parser.advance().text
-        raise UnsupportedError(
-            "SHOW_NOT_YET", f"SHOW {word} is not run yet.", span=parser.span_from(at), text=parser.text
-        )
-    if not parser.is_word(*get_args(What)):
-        parser.fail(f"one of {', '.join(get_args(What))}", *get_args(What))
+        return ShowStatement(Show("CONNECTORS", only=kind))
+    if parser.accept("CONNECTOR"):
+        parser.expect("PLUGINS")
+        return ShowStatement(Show("CONNECTOR PLUGINS"))
+    if not parser.is_word(*_WORDS):
+        parser.fail(f"one of {', '.join(_WORDS)}", *_WORDS)
     what = cast(What, parser.advance().text)
-    return ShowStatement(Show(what, parser.accept("EXTENDED"), everything))
+    return ShowStatement(Show(what, what in _EXTENDED and parser.accept("EXTENDED")))

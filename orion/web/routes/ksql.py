@@ -23,10 +23,7 @@ class Statements(BaseModel):
 
     ksql: str
     streams_properties: dict[str, Any] = Field(default_factory=dict, alias="streamsProperties")
-
-    @property
-    def properties(self) -> dict[str, str]:
-        return {name.removeprefix("ksql.streams."): str(value) for name, value in self.streams_properties.items()}
+    session_variables: dict[str, Any] = Field(default_factory=dict, alias="sessionVariables")
 
 
 async def body_of(request: Request, model: type[BaseModel]) -> Any:
@@ -43,4 +40,5 @@ async def body_of(request: Request, model: type[BaseModel]) -> Any:
 async def ksql(request: Request) -> JSONResponse:
     orion: Orion = request.app.state.orion
     asked: Statements = await body_of(request, Statements)
-    return JSONResponse(await asyncio.to_thread(orion.execute, asked.ksql, asked.properties))
+    answered = await asyncio.to_thread(orion.execute, asked.ksql, asked.streams_properties, asked.session_variables)
+    return JSONResponse(answered)

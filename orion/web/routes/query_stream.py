@@ -36,10 +36,11 @@ _PRINT_COLUMNS = {
 
 
 class QueryRequest(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
     sql: str
     properties: dict[str, Any] = Field(default_factory=dict)
+    session_variables: dict[str, Any] = Field(default_factory=dict, alias="sessionVariables")
 
 
 class CloseRequest(BaseModel):
@@ -50,8 +51,7 @@ class CloseRequest(BaseModel):
 async def query_stream(request: Request) -> Response:
     orion: Orion = request.app.state.orion
     asked: QueryRequest = await body_of(request, QueryRequest)
-    properties = {n.removeprefix("ksql.streams."): str(v) for n, v in asked.properties.items()}
-    rows = await asyncio.to_thread(orion.push, asked.sql, properties)
+    rows = await asyncio.to_thread(orion.push, asked.sql, asked.properties, asked.session_variables)
     array = "application/json" in request.headers.get("accept", "")
     stream = _pushed(rows, request) if isinstance(rows, PushQuery) else _printed(rows, request)
     media = "application/json" if array else DELIMITED

@@ -6,6 +6,7 @@ import pytest
 
 from orion import ksql
 from orion.errors import ParseError
+from orion.plan.catalog import Catalog
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_a_script_is_incomplete_while_a_statement_or_a_quote_is_open(script: str
 
 
 def test_syntax_is_checked_without_a_catalog() -> None:
-    ksql.check_syntax("SELECT nobody FROM nowhere EMIT CHANGES;")
+    ksql.check_syntax(["SELECT nobody FROM nowhere EMIT CHANGES;"], Catalog())
     with pytest.raises(ParseError) as refused:
-        ksql.check_syntax("SELECT FROM")
+        ksql.check_syntax(["SELECT FROM"], Catalog())
     assert refused.value.as_dict()["column"] == 8
