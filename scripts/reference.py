@@ -29,10 +29,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- Written by scripts/reference.py from the declarations in the code. Change those, not this file. -->"
 
 TITLES = {
-    "aggregates": "Aggregates of numbers",
-    "aggregates_by_offset": "Aggregates by arrival",
-    "aggregates_collected": "Aggregates that gather",
-    "aggregates_ranked": "Aggregates by size",
+    "aggregates": "Aggregates",
     "angles": "Angles and distances",
     "byte_values": "Bytes",
     "collections": "Arrays and maps",
@@ -46,7 +43,7 @@ TITLES = {
 }
 # What stands at the head of a family's file is for its readers, save where it is about the code.
 INTRODUCTIONS = {
-    "aggregates": "Aggregates stand in the SELECT list and in HAVING of a query with GROUP BY.",
+    "aggregates": "They stand in the SELECT list and in HAVING of a query with GROUP BY.",
 }
 # The result's type where the declaration works it out from the arguments' types.
 WORKED_OUT = {
@@ -63,7 +60,8 @@ WORKED_OUT = {
 
 def functions_page() -> str:
     """Every function by family."""
-    families = sorted(package.NAMES, key=lambda name: (not name.startswith("aggregates"), _title(name)))
+    names = {_section_of(name) for name in package.NAMES}
+    families = sorted(names, key=lambda name: (name != "aggregates", _title(name)))
     return "\n".join([*_functions_head(families), *(line for name in families for line in _family(name))])
 
 
@@ -82,6 +80,11 @@ def _functions_head(families: list[str]) -> Iterator[str]:
     yield ""
 
 
+def _section_of(family: str) -> str:
+    """Aggregates are declared in several files, and read about in one place."""
+    return "aggregates" if family.startswith("aggregates") else family
+
+
 def _title(family: str) -> str:
     return TITLES.get(family, family.replace("_", " ").capitalize())
 
@@ -89,7 +92,8 @@ def _title(family: str) -> str:
 def _family(name: str) -> Iterator[str]:
     module = import_module(f"{package.__name__}.{name}")
     yield from (f"## {_title(name)}", "", INTRODUCTIONS.get(name) or _docstring(module), "")
-    for function in sorted(_declared(module), key=lambda f: f.name):
+    modules = [import_module(f"{package.__name__}.{n}") for n in package.NAMES if _section_of(n) == name]
+    for function in sorted((f for m in modules for f in _declared(m)), key=lambda f: f.name):
         yield from _function(function)
 
 
