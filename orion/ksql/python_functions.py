@@ -57,7 +57,7 @@ def source_of(function: PythonFunction) -> str:
 
     A body may define a function of that name, be one expression, or be what stands inside of the function.
     """
-    body = textwrap.dedent(function.body).strip("\n")
+    body = _plain(function.body)
     tree = python.parse(body)
     if defined_name(function) is not None:
         return body
@@ -75,9 +75,28 @@ def entry_point(function: PythonFunction) -> str:
 
 def defined_name(function: PythonFunction) -> str | None:
     """As what the body itself defines the function, if it does."""
-    tree = python.parse(textwrap.dedent(function.body).strip("\n"))
+    tree = python.parse(_plain(function.body))
     names = [node.name for node in tree.body if isinstance(node, python.FunctionDef)]
     return next((name for name in names if name.upper() == function.name.upper()), None)
+
+
+def _plain(body: str) -> str:
+    """The body without the indentation it has inside of a statement, where Python can be made of it."""
+    first, _, rest = body.partition("\n")
+    written = [
+        textwrap.dedent(body).strip("\n"),
+        f"{first.lstrip()}\n{rest}",
+        f"{first.lstrip()}\n{textwrap.dedent(rest)}",
+    ]
+    return next((text for text in written if _parses(text)), written[0])
+
+
+def _parses(text: str) -> bool:
+    try:
+        python.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def _python_name(function: PythonFunction) -> str:

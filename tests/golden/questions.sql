@@ -35,13 +35,49 @@ SHOW PROPERTIES;
 SHOW SINK CONNECTORS;
 
 -- error: ParseError SYNTAX 1:6
--- message: Expected one of TOPICS, STREAMS, TABLES, QUERIES, FUNCTIONS, PROPERTIES, CONNECTORS, found 'STREAM'.
+-- message: Expected one of TOPICS, STREAMS, TABLES, QUERIES, FUNCTIONS, PROPERTIES, TYPES, VARIABLES, CONNECTORS, found 'STREAM'.
 -- hint: Did you mean STREAMS?
 SHOW STREAM;
 
 -- error: ParseError SYNTAX 1:11
 -- message: Expected CONNECTORS, found 'STREAMS'.
 SHOW SINK STREAMS;
+
+-- plan:
+--   list connector plugins
+LIST CONNECTOR PLUGINS;
+
+-- plan:
+--   list all topics, extended
+SHOW ALL TOPICS EXTENDED;
+
+-- plan:
+--   list queries, extended
+SHOW QUERIES EXTENDED;
+
+-- plan:
+--   list types
+LIST TYPES;
+
+-- plan:
+--   list variables
+SHOW VARIABLES;
+
+-- error: ParseError SYNTAX 1:10
+-- message: Expected TOPICS, found 'STREAMS'.
+SHOW ALL STREAMS;
+
+-- error: ParseError SYNTAX 1:16
+-- message: Expected the end of the statement, found 'EXTENDED'.
+SHOW FUNCTIONS EXTENDED;
+
+-- plan:
+--   describe streams
+DESCRIBE STREAMS;
+
+-- plan:
+--   describe tables, extended
+DESCRIBE TABLES EXTENDED;
 
 -- plan:
 --   describe source S
@@ -142,6 +178,32 @@ SET 'auto.offset.rest' = 'earliest';
 -- error: BindError INVALID_PROPERTY 1:5
 -- message: 'auto.offset.reset' is earliest or latest.
 SET 'auto.offset.reset' = 'none';
+
+-- plan:
+--   set cache.max.bytes.buffering to 0
+SET 'ksql.streams.statestore.cache.max.bytes' = '0';
+
+-- plan:
+--   set orion.tasks to 4
+SET 'orion.tasks' = '4';
+
+-- error: BindError INVALID_PROPERTY 1:5
+-- message: 'orion.tasks' is a whole number from 1.
+SET 'orion.tasks' = '0';
+
+-- What ksqlDB and Kafka Streams know is kept, though it has no effect here.
+-- plan:
+--   set ksql.query.pull.table.scan.enabled to true
+SET 'ksql.query.pull.table.scan.enabled' = 'true';
+
+-- plan:
+--   set processing.guarantee to exactly_once_v2
+SET 'ksql.streams.processing.guarantee' = 'exactly_once_v2';
+
+-- error: BindError UNKNOWN_PROPERTY 1:5
+-- message: There is no property 'processing.guarante'.
+-- hint: Did you mean processing.guarantee?
+SET 'processing.guarante' = 'at_least_once';
 
 -- error: BindError INVALID_PROPERTY 1:5
 -- message: 'orion.trigger.ms' is a whole number.

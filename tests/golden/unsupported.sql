@@ -40,10 +40,6 @@ SELECT COALESCE(x => x + 1, 2) FROM s EMIT CHANGES;
 -- message: Comparing a MAP is not run yet.
 SELECT k FROM s WHERE m = m EMIT CHANGES;
 
--- error: UnsupportedError UNDEFINED_VARIABLE 1:23
--- message: ${limit} is not defined.
-SELECT k FROM s WHERE ${limit} > v EMIT CHANGES;
-
 -- error: UnsupportedError FORMAT_NOT_YET 1:15
 -- message: The format AVRO is not supported yet.
 CREATE STREAM a (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO');
@@ -53,84 +49,34 @@ CREATE STREAM a (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO');
 CREATE STREAM a WITH (KAFKA_TOPIC = 's', FORMAT = 'protobuf');
 
 -- error: UnsupportedError FORMAT_NOT_YET 1:15
--- message: The format DELIMITED is not supported yet.
-CREATE STREAM a WITH (KEY_FORMAT = 'DELIMITED') AS SELECT * FROM s;
-
--- error: UnsupportedError FORMAT_NOT_YET 1:15
 -- message: The format JSON_SR is not supported yet.
 CREATE STREAM a (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON_SR');
-
--- error: UnsupportedError PROPERTY_NOT_YET 1:15
--- message: The property VALUE_SCHEMA_ID is not supported yet.
-CREATE STREAM a (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', VALUE_SCHEMA_ID = 3);
-
--- error: UnsupportedError HEADER_COLUMNS 1:25
--- message: Columns over headers are not run yet.
-CREATE STREAM a (v INT, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS)
-WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
-
--- error: UnsupportedError SOURCE_TABLE 1:1
--- message: CREATE SOURCE ... is not run yet.
-CREATE SOURCE TABLE a (k INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
-
--- error: UnsupportedError OR_REPLACE 1:26
--- message: CREATE OR REPLACE is not run yet.
-CREATE OR REPLACE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
-
--- error: UnsupportedError OR_REPLACE 1:25
--- message: CREATE OR REPLACE is not run yet.
-CREATE OR REPLACE TABLE t AS SELECT * FROM t;
 
 -- error: UnsupportedError SOURCE_CONNECTOR 1:1
 -- message: Source connectors are not run yet.
 CREATE SOURCE CONNECTOR c WITH ('connector.class' = 'datagen');
 
--- error: UnsupportedError SHOW_NOT_YET 1:6
--- message: SHOW TYPES is not run yet.
-SHOW TYPES;
+-- error: UnsupportedError ALTER_SYSTEM 1:1
+-- message: The settings of a server are not changed while it runs.
+-- hint: Write them into orion.yaml and start again, or SET them for this session.
+ALTER SYSTEM 'auto.offset.reset' = 'earliest';
 
--- error: UnsupportedError SHOW_NOT_YET 1:6
--- message: SHOW VARIABLES is not run yet.
-SHOW VARIABLES;
+-- error: UnsupportedError ASSERT_SCHEMA 1:1
+-- message: ASSERT SCHEMA needs a schema registry, which is not there yet.
+ASSERT SCHEMA SUBJECT 's-value' TIMEOUT 3 SECONDS;
 
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: ALTER is not run yet.
+-- error: UnsupportedError ASSERT_SCHEMA 1:1
+-- message: ASSERT SCHEMA needs a schema registry, which is not there yet.
+ASSERT NOT EXISTS SCHEMA ID 3;
+
+-- What a client does, it does itself.
+-- error: UnsupportedError CLIENT_STATEMENT 1:1
+-- message: RUN SCRIPT is for the files of a client: `orion sql` runs it, a server doesn't.
 -- caret:
---   1 | ALTER STREAM s ADD COLUMN c INT;
---       ^^^^^
-ALTER STREAM s ADD COLUMN c INT;
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: ASSERT is not run yet.
-ASSERT TOPIC s;
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: DEFINE is not run yet.
-DEFINE a = 'b';
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: UNDEFINE is not run yet.
-UNDEFINE a;
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: RUN SCRIPT is not run yet.
+--   1 | RUN SCRIPT 'a.sql';
+--       ^^^^^^^^^^
 RUN SCRIPT 'a.sql';
 
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: CREATE TYPE is not run yet.
--- caret:
---   1 | CREATE TYPE address AS STRUCT<city STRING>;
---       ^^^^^^^^^^^
-CREATE TYPE address AS STRUCT<city STRING>;
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: DROP TYPE is not run yet.
-DROP TYPE address;
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: CREATE FUNCTION is not run yet.
-CREATE FUNCTION f (a INT) RETURNS INT AS $$ return a; $$;
-
--- error: UnsupportedError STATEMENT_NOT_YET 1:1
--- message: SPOOL is not run yet.
+-- error: UnsupportedError CLIENT_STATEMENT 1:1
+-- message: SPOOL is for the files of a client: `orion sql` runs it, a server doesn't.
 SPOOL OFF;
