@@ -10,17 +10,18 @@ from decimal import Decimal as Number
 from math import isfinite
 from typing import NoReturn, assert_never
 
-from orion.errors import BindError, Span, UnsupportedError, hint_nearest
-from orion.ksql import ast, casts
+from orion.errors import BindError, Span, hint_nearest
+from orion.ksql import ast, casts, coercion, lambdas
+from orion.ksql.coercion import is_null as is_null
 from orion.ksql.functions import functions, signatures
 from orion.ksql.functions.declare import Function, Kind, Overload
 from orion.ksql.parser import Parser
+from orion.ksql.python_functions import refuse_in_lambda
 from orion.ksql.scope import CONSTANTS, Scope
 from orion.plan.relations import Expr
 from orion.schema import (
     Array,
     Decimal,
-    Field,
     Map,
     Scalar,
     SqlType,
@@ -77,7 +78,7 @@ def bind(node: ast.Expression, scope: Scope) -> Expr:
         case ast.ArrayOf() | ast.MapOf() | ast.StructOf():
             return _constructor(node, scope)
         case ast.Lambda():
-            raise UnsupportedError("LAMBDA", "Lambdas are not run yet.", span=node.span)
+            raise BindError("LAMBDA_NOT_HERE", "A lambda can only be an argument of a function.", span=node.span)
         case ast.Star():
             raise BindError("STAR_NOT_HERE", "* stands only in a select list or in COUNT(*).", span=node.span)
         case _:
@@ -121,10 +122,6 @@ def _whole(value: int, span: Span) -> Expr:
     raise BindError("NUMBER_TOO_LARGE", f"{value} doesn't fit into BIGINT.", span=span)
 
 
-def is_null(node: ast.Expression) -> bool:
-    return isinstance(node, ast.Literal) and node.value is None
-
-
 # ---- operators -------------------------------------------------------------------------------------------------
 
 
@@ -158,12 +155,17 @@ def _joined(left: Expr, op: str, right: Expr, type_: SqlType, *, spark: str | No
 
 def _arithmetic(node: ast.Binary, left: Expr, right: Expr) -> Expr:
     op = node.op
+    if is_null(node.left) or is_null(node.right):
+        _mismatch(f"{op} doesn't work on NULL.", node.span, hint="CAST it to the type that is meant.")
     if op in ("+", "||") and Scalar.STRING in (left.type, right.type) and left.type == right.type:
         return _joined(left, op, right, Scalar.STRING, spark=f"concat({left.spark}, {right.spark})")
     if op == "||" or not (is_numeric(left.type) and is_numeric(right.type)):
         _mismatch(f"{op} doesn't work on {left.type} and {right.type}.", node.span)
     if Scalar.DOUBLE in (left.type, right.type):
-        spark = f"(CAST({left.spark} AS DOUBLE) {op} CAST({right.spark} AS DOUBLE))"
+        one, other = f"CAST({left.spark} AS DOUBLE)", f"CAST({right.spark} AS DOUBLE)"
+        spark = f"({one} {op} {other})"
+        if op in "/%" and not isinstance(node.right, ast.Literal):
+            spark = f"if({other} = 0, {_by_zero(op, one, other)}, {one} {op} {other})"
         return _joined(left, op, right, Scalar.DOUBLE, spark=spark)
     if isinstance(left.type, Decimal) or isinstance(right.type, Decimal):
         result = casts.decimal_result(op, casts.as_decimal(left.type), casts.as_decimal(right.type))
@@ -176,41 +178,64 @@ def _arithmetic(node: ast.Binary, left: Expr, right: Expr) -> Expr:
     return _joined(left, op, right, result_type, spark=spark)
 
 
+def _by_zero(op: str, left: str, right: str) -> str:
+    """A DOUBLE by zero, which Spark makes NULL, is infinite or not a number."""
+    if op == "%":
+        return f"{left} * DOUBLE('NaN')"
+    return f"{left} * if(CAST({right} AS STRING) = '-0.0', DOUBLE('-Infinity'), DOUBLE('Infinity'))"
+
+
 def _comparison(node: ast.Binary, left: Expr, right: Expr) -> Expr:
-    left, right = casts.comparable(node.left, left, right), casts.comparable(node.right, right, left)
-    nothing = is_null(node.left) or is_null(node.right)
-    if not nothing and signatures.common_type(left.type, right.type) is None:
+    """Two-valued: with NULL on a side it is false, whatever the operator."""
+    distinct = node.op.endswith("DISTINCT FROM")
+    if is_null(node.left) or is_null(node.right):
+        if not distinct:
+            _mismatch(f"{node.op} doesn't work on NULL.", node.span, hint="Write IS NULL or IS NOT NULL.")
+        left, right = (right, right) if is_null(node.left) else (left, left)
+    one, other = casts.comparable(node.left, left, right), casts.comparable(node.right, right, left)
+    shared = signatures.common_type(one.type, other.type)
+    if shared is None:
         _mismatch(
-            f"{left.type} can't be compared with {right.type}.", node.span, hint="CAST one side to the other's type."
+            f"{one.type} can't be compared with {other.type}.", node.span, hint="CAST one side to the other's type."
         )
-    _refuse_unordered(node, left.type)
-    spark = None
-    if node.op.endswith("DISTINCT FROM"):
-        same = f"({left.spark} <=> {right.spark})"
+    _refuse_unordered(node, shared)
+    sides = [_side(n, e, shared) for n, e in ((node.left, one), (node.right, other))]
+    if distinct:
+        same = f"({sides[0]} <=> {sides[1]})"
         spark = same if "NOT" in node.op else f"(NOT {same})"
-    return _joined(left, node.op, right, Scalar.BOOLEAN, spark=spark)
+    else:
+        spark = f"coalesce({sides[0]} {node.op} {sides[1]}, false)"
+    texts = ["null" if is_null(n) else e.text for n, e in ((node.left, left), (node.right, right))]
+    return Expr(spark, Scalar.BOOLEAN, f"({texts[0]} {node.op} {texts[1]})")
+
+
+def _side(node: ast.Expression, expr: Expr, shared: SqlType) -> str:
+    if is_null(node):
+        return "NULL"
+    # Spark widens numbers by itself; what is inside of an ARRAY, MAP or STRUCT has to be brought to one type.
+    if isinstance(shared, Array | Map | Struct):
+        return casts.canonical(casts.implicit(expr, shared).spark, shared)
+    return expr.spark
 
 
 def _refuse_unordered(node: ast.Binary, type_: SqlType) -> None:
-    if node.op in ("<", "<=", ">", ">=") and isinstance(type_, Array | Map | Struct):
+    if node.op not in ("<", "<=", ">", ">="):
+        return
+    if isinstance(type_, Array | Map | Struct) or type_ is Scalar.BOOLEAN:
         _mismatch(f"{type_} has no order: only = and <> work on it.", node.span)
-    if casts.contains_map(type_):
-        raise UnsupportedError("MAP_COMPARISON", "Comparing a MAP is not run yet.", span=node.span)
 
 
 def _in(node: ast.In, scope: Scope) -> Expr:
-    operand = bind(node.operand, scope)
-    if casts.contains_map(operand.type):
-        raise UnsupportedError("MAP_COMPARISON", "Comparing a MAP is not run yet.", span=node.span)
-    choices = []
-    for choice in node.choices:
-        bound = casts.comparable(choice, bind(choice, scope), operand)
-        if not is_null(choice) and signatures.common_type(operand.type, bound.type) is None:
-            _mismatch(f"{bound.type} can't be in a list compared with {operand.type}.", choice.span)
-        choices.append(bound)
-    word = "NOT IN" if node.negated else "IN"
-    spark = f"({operand.spark} {word} ({', '.join(c.spark for c in choices)}))"
-    return Expr(spark, Scalar.BOOLEAN, f"({operand.text} {word} ({', '.join(c.text for c in choices)}))")
+    """Two-valued as well: NULL is in no list."""
+    nodes = (node.operand, *node.choices)
+    shared = coercion.common(nodes, lambda n: bind(n, scope))
+    if is_null(node.operand) or shared is None:
+        _mismatch("NULL is in no list.", node.operand.span, hint="Write IS NULL or IS NOT NULL.")
+    operand, *choices = [coercion.shaped(n, shared, lambda n: bind(n, scope)) for n in nodes]
+    values = [casts.canonical(e.spark, shared) for e in (operand, *choices)]
+    spark = f"coalesce({values[0]} IN ({', '.join(values[1:])}), false)"
+    text = f"({operand.text} {'NOT IN' if node.negated else 'IN'} ({', '.join(c.text for c in choices)}))"
+    return Expr(f"(NOT {spark})" if node.negated else spark, Scalar.BOOLEAN, text)
 
 
 def _like(node: ast.Like, scope: Scope) -> Expr:
@@ -237,7 +262,7 @@ def _case(node: ast.Case, scope: Scope) -> Expr:
     results = [result for _, result in node.whens] + ([node.otherwise] if node.otherwise else [])
     if all(is_null(r) for r in results):
         raise BindError("NULL_TYPE", "Every branch of CASE is NULL.", span=node.span, hint="CAST one of them.")
-    bound_results, type_ = _alike(results, scope, "The branches of CASE", node.span)
+    bound_results, type_ = _alike(results, scope, "The branches of CASE")
     branches = " ".join(f"WHEN {test.spark} THEN {r.spark}" for (test, _), r in zip(whens, bound_results, strict=False))
     texts = " ".join(f"WHEN {test.text} THEN {r.text}" for (test, _), r in zip(whens, bound_results, strict=False))
     if node.otherwise:
@@ -246,7 +271,7 @@ def _case(node: ast.Case, scope: Scope) -> Expr:
     return Expr(f"(CASE {branches} END)", type_, f"(CASE {texts} END)")
 
 
-def _alike(nodes: Sequence[ast.Expression], scope: Scope, what: str, span: Span) -> tuple[list[Expr], SqlType]:
+def _alike(nodes: Sequence[ast.Expression], scope: Scope, what: str) -> tuple[list[Expr], SqlType]:
     """Expressions brought to the one type they share."""
     bound = [bind(n, scope) for n in nodes]
     shared: SqlType | None = None
@@ -254,7 +279,8 @@ def _alike(nodes: Sequence[ast.Expression], scope: Scope, what: str, span: Span)
         if is_null(node):
             continue
         wider = expr.type if shared is None else signatures.common_type(shared, expr.type)
-        if wider is None:
+        # Numbers widen; anything else must be the same.
+        if wider is None or (wider not in (shared, expr.type) and not is_numeric(wider)):
             _mismatch(f"{what} must have one type: {shared} and {expr.type} don't go together.", node.span)
         shared = wider
     type_ = shared or Scalar.STRING
@@ -297,40 +323,37 @@ def _index(node: ast.Index, scope: Scope) -> Expr:
 
 
 def _constructor(node: ast.ArrayOf | ast.MapOf | ast.StructOf, scope: Scope) -> Expr:
+    def inside(inner: ast.Expression) -> Expr:
+        return bind(inner, scope)
+
     match node:
         case ast.ArrayOf(items):
-            if not items or all(is_null(i) for i in items):
+            element = coercion.common(items, inside)
+            if element is None:
                 raise BindError("EMPTY_ARRAY", "An ARRAY needs an element that isn't NULL.", span=node.span)
-            bound, type_ = _alike(items, scope, "The elements of an ARRAY", node.span)
-            text = ", ".join(b.text for b in bound)
-            return Expr(f"array({', '.join(b.spark for b in bound)})", Array(type_), f"ARRAY[{text}]")
+            return coercion.array_of([coercion.shaped(i, element, inside) for i in items], element)
         case ast.MapOf(pairs):
-            if not pairs or all(is_null(v) for _, v in pairs) or all(is_null(k) for k, _ in pairs):
+            key, value = (coercion.common([pair[at] for pair in pairs], inside) for at in (0, 1))
+            if key is None or value is None:
                 raise BindError("EMPTY_MAP", "A MAP needs a key and a value that aren't NULL.", span=node.span)
-            keys, key_type = _alike([k for k, _ in pairs], scope, "The keys of a MAP", node.span)
-            values, value_type = _alike([v for _, v in pairs], scope, "The values of a MAP", node.span)
-            entries = [f"{k.spark}, {v.spark}" for k, v in zip(keys, values, strict=True)]
-            text = ", ".join(f"{k.text}:={v.text}" for k, v in zip(keys, values, strict=True))
-            return Expr(f"map({', '.join(entries)})", Map(key_type, value_type), f"MAP({text})")
+            return coercion.map_of(
+                [coercion.shaped(k, key, inside) for k, _ in pairs],
+                [coercion.shaped(v, value, inside) for _, v in pairs],
+                Map(key, value),
+            )
         case ast.StructOf(fields):
             names = [name for name, _ in fields]
             twice = next((n for n in names if names.count(n) > 1), None)
             if twice is not None:
                 raise BindError("DUPLICATE_FIELD", f"The STRUCT has two fields {twice}.", span=node.span)
-            bare = [(bind(value, scope), is_null(value)) for _, value in fields]
-            exprs = [(name, casts.implicit(e, e.type, null=n)) for name, (e, n) in zip(names, bare, strict=True)]
-            type_struct = Struct(tuple(Field(name, e.type) for name, e in exprs))
-            spark = ", ".join(f"{casts.quoted(name)}, {e.spark}" for name, e in exprs)
-            return Expr(
-                f"named_struct({spark})", type_struct, f"STRUCT({', '.join(f'{n}:={e.text}' for n, e in exprs)})"
-            )
+            return coercion.struct_of([(name, coercion.shaped(v, inside(v).type, inside)) for name, v in fields])
 
 
 # ---- functions -------------------------------------------------------------------------------------------------
 
 
 def function_of(node: ast.Call) -> Function:
-    found = functions().get(node.name)
+    found = node.declared or functions().get(node.name)
     if found is None:
         raise BindError(
             "UNKNOWN_FUNCTION",
@@ -355,7 +378,15 @@ def choose(
             span=span,
             hint=f"It takes {' or '.join(function.signatures)}.",
         )
-    _, chosen, bindings = min(fitting, key=lambda f: f[0])
+    cost, chosen, bindings = min(fitting, key=lambda f: f[0])
+    rivals = [o for _, o, _ in fitting if o.signature.variadic == chosen.signature.variadic]
+    if function.kind is Kind.SCALAR and cost >= signatures.CAST and len(rivals) > 1:
+        raise BindError(
+            "AMBIGUOUS_CALL",
+            f"{function.name} takes none of these types as they are, and more than one by turning them into others.",
+            span=span,
+            hint=f"CAST the arguments: it takes {' or '.join(function.signatures)}.",
+        )
     wanted = [signatures.instantiate(chosen.signature.param(at), bindings) or e.type for at, e in enumerate(bound)]
     ready = [casts.implicit(e, w, null=g is None) for e, w, g in zip(bound, wanted, given, strict=True)]
     if chosen.returns:
@@ -366,6 +397,7 @@ def choose(
 
 def _call(node: ast.Call, scope: Scope) -> Expr:
     function = function_of(node)
+    refuse_in_lambda(node, within=bool(scope.lambdas))
     if function.kind is not Kind.SCALAR:
         raise BindError(
             "AGGREGATE_NOT_HERE" if function.kind is Kind.AGGREGATE else "TABLE_FUNCTION_NOT_HERE",
@@ -375,14 +407,19 @@ def _call(node: ast.Call, scope: Scope) -> Expr:
             if function.kind is Kind.AGGREGATE
             else None,
         )
+    if any(isinstance(a, ast.Lambda) for a in node.args):
+        return lambdas.call(function, node, scope, bind)
     bound = [bind(a, scope) for a in node.args]
     chosen, ready, type_ = choose(function, node.args, bound, node.span)
     text = f"{function.name}({', '.join(b.text for b in bound)})"
     try:
-        spark = f"({chosen.lower([r.spark for r in ready])})"
+        args = [casts.canonical(r.spark, r.type) if function.by_value else r.spark for r in ready]
+        spark = f"({chosen.lower(args)})"
     except BindError as error:
         error.span = error.span or node.span
         raise
+    if function.by_value:
+        spark = casts.restored(spark, type_)
     # Spark gives some decimals other digits than ksqlDB does.
     return Expr(f"CAST({spark} AS {spark_type(type_)})" if isinstance(type_, Decimal) else spark, type_, text)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from orion.errors import BindError, Span
 from orion.ksql import ast
 from orion.ksql.functions.signatures import common_type
@@ -78,22 +80,76 @@ def implicit(expr: Expr, type_: SqlType, *, null: bool = False) -> Expr:
     """The expression as `type_`, which it is known to fit."""
     if expr.type == type_ and not null:
         return expr
+    if not null and (isinstance(type_, Array | Map | Struct) or type_ in TEMPORAL):
+        return Expr(explicit(expr, type_, ast.NOWHERE), type_, expr.text)
     return Expr(f"CAST({expr.spark} AS {spark_type(type_)})", type_, expr.text)
 
 
+# How a constant says a point in time: any part of it from the right may be missing, but for the first.
+_DATE = r"\d{4}(-\d{1,2}(-\d{1,2})?)?"
+_TIME = r"\d{1,2}(:\d{1,2}(:\d{1,2}([.]\d{1,9})?)?)?"
+_WRITTEN = {
+    Scalar.DATE: _DATE,
+    Scalar.TIME: _TIME,
+    Scalar.TIMESTAMP: rf"{_DATE}|\d{{4}}-\d{{1,2}}-\d{{1,2}}[T ]({_TIME})?( ?([+-]\d{{1,2}}(:?\d\d)?|Z|[A-Za-z_/]+))?",
+}
+_TIMES_IN_MS = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
+
+
 def comparable(node: ast.Expression, expr: Expr, other: Expr) -> Expr:
-    """A text constant beside a point in time is read as one; ROWTIME and its like take it as milliseconds."""
-    if not (isinstance(node, ast.Literal) and isinstance(node.value, str)):
+    """Text beside a point in time is read as one; ROWTIME and its like take a text constant as milliseconds."""
+    if expr.type is Scalar.DATE and other.type is Scalar.TIMESTAMP:
+        return implicit(expr, Scalar.TIMESTAMP)
+    if expr.type is not Scalar.STRING:
         return expr
-    if other.type is Scalar.TIMESTAMP:
-        return Expr(f"CAST({expr.spark} AS TIMESTAMP)", Scalar.TIMESTAMP, expr.text)
-    if other.type is Scalar.DATE:
-        return Expr(f"CAST({expr.spark} AS DATE)", Scalar.DATE, expr.text)
-    if other.type is Scalar.TIME:
-        return Expr(_time_of_text(expr.spark), Scalar.TIME, expr.text)
-    if other.type is Scalar.BIGINT and other.text in ("ROWTIME", "WINDOWSTART", "WINDOWEND"):
+    text = node.value if isinstance(node, ast.Literal) and isinstance(node.value, str) else None
+    if isinstance(other.type, Scalar) and other.type in TEMPORAL:
+        if text is not None:
+            require_moment(text, other.type, node.span)
+        return implicit(expr, other.type)
+    if text is not None and other.type is Scalar.BIGINT and other.text.rpartition(".")[2] in _TIMES_IN_MS:
+        require_moment(text, Scalar.TIMESTAMP, node.span)
         return Expr(f"unix_millis(CAST({expr.spark} AS TIMESTAMP))", Scalar.BIGINT, expr.text)
     return expr
+
+
+def require_moment(text: str, type_: Scalar, span: Span) -> None:
+    """Refuse a constant that doesn't say a date, a time or a timestamp."""
+    if not re.fullmatch(_WRITTEN[type_], text, re.ASCII):
+        raise BindError("INVALID_TEXT", f"'{text}' can't be read as {type_}.", span=span)
+
+
+def canonical(spark: str, type_: SqlType) -> str:
+    """A value that Spark can compare: it doesn't compare maps, but their entries in the order of the keys."""
+    if not contains_map(type_):
+        return spark
+    match type_:
+        case Map(_, value):
+            entry = f"named_struct('key', e.key, 'value', {canonical('e.value', value)})"
+            return f"array_sort(transform(map_entries({spark}), e -> {entry}))"
+        case Array(element):
+            return f"transform({spark}, e -> {canonical('e', element)})"
+        case Struct(fields):
+            parts = [f"{quoted(f.name)}, {canonical(f'{spark}.{quote(f.name)}', f.type)}" for f in fields]
+            return f"if({spark} IS NULL, NULL, named_struct({', '.join(parts)}))"
+        case _:
+            return spark
+
+
+def restored(spark: str, type_: SqlType) -> str:
+    """What `canonical` gave, as the value it was."""
+    if not contains_map(type_):
+        return spark
+    match type_:
+        case Map(_, value):
+            return f"map_from_entries(transform({spark}, e -> struct(e.key, {restored('e.value', value)})))"
+        case Array(element):
+            return f"transform({spark}, e -> {restored('e', element)})"
+        case Struct(fields):
+            parts = [f"{quoted(f.name)}, {restored(f'{spark}.{quote(f.name)}', f.type)}" for f in fields]
+            return f"if({spark} IS NULL, NULL, named_struct({', '.join(parts)}))"
+        case _:
+            return spark
 
 
 def _time_of_text(spark: str) -> str:
@@ -135,7 +191,7 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
             if key != wanted_key:
                 spark = f"transform_keys({spark}, (k, x) -> {_inside('k', key, wanted_key, span)})"
             return f"transform_values({spark}, (k, x) -> {_inside('x', inner, wanted, span)})"
-        case (Struct(), Struct(fields)) if {f.name for f in source.fields} <= {f.name for f in fields}:
+        case (Struct(), Struct()) if {f.name for f in source.fields} & {f.name for f in type_.fields}:
             return _restructured(spark, source, type_, span)
         case _:
             raise BindError("INVALID_CAST", f"{source} can't be cast to {type_}.", span=span)
@@ -159,13 +215,26 @@ def _restructured(spark: str, source: Struct, wanted: Struct, span: Span) -> str
 
 
 def _to_text(spark: str, source: SqlType) -> str:
+    """The text of a value. That of structured ones is what Java writes: [1, 2], {k=v}, Struct{A=1,B=2}."""
     match source:
+        case Scalar.STRING:
+            return spark
         case Scalar.TIME:
             return _time_as_text(spark)
         case Scalar.TIMESTAMP:
             return f"date_format({spark}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")"
         case Scalar.BYTES:
             return f"base64({spark})"
+        case Array(element):
+            return f"concat('[', array_join(transform({spark}, x -> {_to_text('x', element)}), ', ', 'null'), ']')"
+        case Map(key, value):
+            pair = f"concat({_to_text('x.key', key)}, '=', coalesce({_to_text('x.value', value)}, 'null'))"
+            return f"concat('{{', array_join(transform(map_entries({spark}), x -> {pair}), ', '), '}}')"
+        case Struct(fields):
+            # A field that is NULL isn't written.
+            parts = [f"concat({quoted(f.name + '=')}, {_to_text(f'{spark}.{quote(f.name)}', f.type)})" for f in fields]
+            inside = ", ".join(["','", *parts])
+            return f"if({spark} IS NULL, NULL, concat('Struct{{', concat_ws({inside}), '}}'))"
         case _:
             return f"CAST({spark} AS STRING)"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from orion.errors import BindError, hint_nearest
 from orion.ksql import ast
@@ -18,15 +18,19 @@ class Scope:
     columns: Mapping[str, SqlType]
     alias: str | None = None
     source: str | None = None
-    lambdas: Mapping[str, SqlType] = field(default_factory=dict)
+    lambdas: Mapping[str, Expr] = field(default_factory=dict)
 
     @classmethod
     def of(cls, schema: Schema, alias: str, source: str) -> Scope:
         return cls({c.name: c.type for c in schema}, alias, source)
 
+    def inside(self, parameters: Mapping[str, Expr]) -> Scope:
+        """The scope of a lambda's body."""
+        return replace(self, lambdas={**self.lambdas, **parameters})
+
     def resolve(self, name: ast.Name) -> Expr:
         if name.source is None and name.name in self.lambdas:
-            return Expr(quote(name.name), self.lambdas[name.name], name.name)
+            return self.lambdas[name.name]
         if name.source is not None and name.source not in (self.alias, self.source):
             known = [n for n in (self.alias, self.source) if n]
             raise BindError(

@@ -108,8 +108,8 @@ SELECT id FROM orders WHERE NOT id EMIT CHANGES;
 -- message: LIKE needs VARCHAR(STRING), not BIGINT.
 SELECT id FROM orders WHERE id LIKE '1%' EMIT CHANGES;
 
--- error: BindError TYPE_MISMATCH 1:39
--- message: VARCHAR(STRING) can't be in a list compared with BIGINT.
+-- error: BindError INVALID_TEXT 1:39
+-- message: 'two' can't be read as BIGINT.
 SELECT id FROM orders WHERE id IN (1, 'two') EMIT CHANGES;
 
 -- error: BindError TYPE_MISMATCH 1:29
@@ -124,9 +124,53 @@ SELECT CASE WHEN flag THEN 1 ELSE 'no' END FROM orders EMIT CHANGES;
 -- message: WHEN needs BOOLEAN, not BIGINT.
 SELECT CASE WHEN id THEN 1 END FROM orders EMIT CHANGES;
 
--- error: BindError TYPE_MISMATCH 1:17
--- message: The elements of an ARRAY must have one type: INTEGER and VARCHAR(STRING) don't go together.
+-- error: BindError INVALID_TEXT 1:17
+-- message: 'a' can't be read as INTEGER.
 SELECT ARRAY[1, 'a'] FROM orders EMIT CHANGES;
+
+-- error: BindError TYPE_MISMATCH 1:17
+-- message: INTEGER and VARCHAR(STRING) don't go together.
+-- hint: CAST one of them to the other's type.
+SELECT ARRAY[1, name] FROM orders EMIT CHANGES;
+
+-- error: BindError TYPE_MISMATCH 1:29
+-- message: = doesn't work on NULL.
+-- hint: Write IS NULL or IS NOT NULL.
+SELECT id FROM orders WHERE id = NULL EMIT CHANGES;
+
+-- error: BindError TYPE_MISMATCH 1:8
+-- message: + doesn't work on NULL.
+-- hint: CAST it to the type that is meant.
+SELECT id + NULL FROM orders EMIT CHANGES;
+
+-- error: BindError INVALID_TEXT 1:39
+-- message: 'soon' can't be read as TIMESTAMP.
+SELECT id FROM orders WHERE ROWTIME > 'soon' EMIT CHANGES;
+
+-- error: BindError AMBIGUOUS_CALL 1:8
+-- message: GREATEST takes none of these types as they are, and more than one by turning them into others.
+-- hint: CAST the arguments: it takes (INTEGER, INTEGER...) or (BIGINT, BIGINT...) or (DOUBLE, DOUBLE...) or (DECIMAL, DECIMAL...) or (STRING, STRING...) or (BYTES, BYTES...) or (DATE, DATE...) or (TIME, TIME...) or (TIMESTAMP, TIMESTAMP...).
+SELECT GREATEST(id, 1) FROM orders EMIT CHANGES;
+
+-- Lambdas: only as arguments, with the parameters that the function gives and the type that it wants.
+-- error: BindError NO_SUCH_SIGNATURE 1:8
+-- message: COALESCE doesn't take (LAMBDA, INTEGER).
+-- hint: It takes (T, T...).
+SELECT COALESCE(x => x + 1, 2) FROM orders EMIT CHANGES;
+
+-- error: BindError LAMBDA_NOT_HERE 1:8
+-- message: A lambda can only be an argument of a function.
+SELECT x => 1 FROM orders EMIT CHANGES;
+
+-- error: BindError TYPE_MISMATCH 1:27
+-- message: The lambda must give BOOLEAN, not INTEGER.
+-- hint: CAST it to BOOLEAN.
+SELECT FILTER(items, x => x + 1) FROM orders EMIT CHANGES;
+
+-- error: BindError LAMBDA_PARAMETER 1:25
+-- message: The lambda's parameter ID is a column's name.
+-- hint: Give it another name.
+SELECT TRANSFORM(items, id => id + 1) FROM orders EMIT CHANGES;
 
 -- error: BindError TYPE_MISMATCH 1:8
 -- message: -> needs a STRUCT, not VARCHAR(STRING).
@@ -243,7 +287,7 @@ CREATE TABLE o AS SELECT * FROM users PARTITION BY name;
 CREATE STREAM o AS SELECT * FROM orders EMIT CHANGES LIMIT 3;
 
 -- error: BindError INVALID_FORMAT 1:15
--- message: The KAFKA format can't hold the value NAME VARCHAR(STRING) and AMOUNT DOUBLE.
+-- message: The format KAFKA holds a single column, and the value has 2.
 -- hint: Add WITH (VALUE_FORMAT='JSON').
 CREATE STREAM o WITH (VALUE_FORMAT = 'KAFKA') AS SELECT id, name, amount FROM orders;
 

@@ -129,24 +129,24 @@ SELECT 2147483647 AS whole, 2147483648 AS large, -9223372036854775808 AS least, 
 FROM s EMIT CHANGES;
 
 -- Comparisons and logic.
--- spark WHERE: (((`I` = 1) OR ((`L` <> 2) AND (NOT (`D` >= 3)))) AND (`B` IS NULL))
+-- spark WHERE: ((coalesce(`I` = 1, false) OR (coalesce(`L` <> 2, false) AND (NOT coalesce(`D` >= 3, false)))) AND (`B` IS NULL))
 -- type SAME: BOOLEAN
 -- spark SAME: (`T` <=> `U`)
 -- spark OTHER: (NOT (`T` <=> `U`))
--- spark RANGE: ((`I` >= 1) AND (`I` <= 9))
--- spark OUT_: (NOT ((`I` >= 1) AND (`I` <= 9)))
--- spark ONE_OF: (`I` IN (1, 2, 3))
--- spark NONE_OF: (`T` NOT IN ('a', NULL))
--- spark WIDER: (`I` < `N`)
+-- spark RANGE: (coalesce(`I` >= 1, false) AND coalesce(`I` <= 9, false))
+-- spark OUT_: (NOT (coalesce(`I` >= 1, false) AND coalesce(`I` <= 9, false)))
+-- spark ONE_OF: coalesce(`I` IN (1, 2, 3), false)
+-- spark NONE_OF: (NOT coalesce(`T` IN ('a', CAST(NULL AS STRING)), false))
+-- spark WIDER: coalesce(`I` < `N`, false)
 SELECT t IS NOT DISTINCT FROM u AS same, t IS DISTINCT FROM u AS other, i BETWEEN 1 AND 9 AS range,
   i NOT BETWEEN 1 AND 9 AS out_, i IN (1, 2, 3) AS one_of, t NOT IN ('a', NULL) AS none_of, i < n AS wider
 FROM s WHERE (i = 1 OR l != 2 AND NOT d >= 3) AND b IS NULL EMIT CHANGES;
 
 -- A text beside a point in time is read as one.
--- spark LATER: (`AT` > CAST('2024-01-01T00:00:00' AS TIMESTAMP))
--- spark THAT_DAY: (CAST('2024-01-01' AS DATE) = `DAY`)
--- spark NOON: (`CLOCK` >= CAST(unix_millis(CAST(concat('1970-01-01 ', '12:00') AS TIMESTAMP)) AS INT))
--- spark FRESH: (`ROWTIME` > unix_millis(CAST('2024-01-01T00:00:00Z' AS TIMESTAMP)))
+-- spark LATER: coalesce(`AT` > CAST('2024-01-01T00:00:00' AS TIMESTAMP), false)
+-- spark THAT_DAY: coalesce(CAST('2024-01-01' AS DATE) = `DAY`, false)
+-- spark NOON: coalesce(`CLOCK` >= CAST(unix_millis(CAST(concat('1970-01-01 ', '12:00') AS TIMESTAMP)) AS INT), false)
+-- spark FRESH: coalesce(`ROWTIME` > unix_millis(CAST('2024-01-01T00:00:00Z' AS TIMESTAMP)), false)
 SELECT at > '2024-01-01T00:00:00' AS later, '2024-01-01' = day AS that_day, clock >= '12:00' AS noon,
   ROWTIME > '2024-01-01T00:00:00Z' AS fresh
 FROM s EMIT CHANGES;
@@ -162,8 +162,8 @@ SELECT t LIKE 'a%' AS starts, t NOT LIKE u AS not_it, t LIKE '10!%' ESCAPE '!' A
 FROM s EMIT CHANGES;
 
 -- CASE: the branches take one type.
--- spark SIZE: (CASE WHEN (`I` > 10) THEN 'big' WHEN (`I` > 5) THEN 'mid' ELSE CAST(NULL AS STRING) END)
--- spark NUMBER: (CASE WHEN (`I` = 1) THEN CAST(1 AS DECIMAL(12,2)) WHEN (`I` = 2) THEN CAST(`N` AS DECIMAL(12,2)) END)
+-- spark SIZE: (CASE WHEN coalesce(`I` > 10, false) THEN 'big' WHEN coalesce(`I` > 5, false) THEN 'mid' ELSE CAST(NULL AS STRING) END)
+-- spark NUMBER: (CASE WHEN coalesce(`I` = 1, false) THEN CAST(1 AS DECIMAL(12,2)) WHEN coalesce(`I` = 2, false) THEN CAST(`N` AS DECIMAL(12,2)) END)
 -- type NUMBER: DECIMAL(12, 2)
 -- type MIXED: DOUBLE
 SELECT CASE WHEN i > 10 THEN 'big' WHEN i > 5 THEN 'mid' ELSE NULL END AS size,

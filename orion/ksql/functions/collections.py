@@ -42,6 +42,7 @@ ARRAY_CONTAINS = scalar(
         example("ARRAY_CONTAINS(ARRAY['a'], NULL)", False),
         example("ARRAY_CONTAINS(CAST(NULL AS ARRAY<INT>), 1)", False),
     ],
+    by_value=True,
 )
 
 ARRAY_DISTINCT = scalar(
@@ -49,6 +50,7 @@ ARRAY_DISTINCT = scalar(
     "Each element once, where it first comes.",
     overload("(ARRAY<T>) -> ARRAY<T>", "array_distinct({0})"),
     examples=[example("ARRAY_DISTINCT(ARRAY['b', 'a', NULL, 'b', NULL])", ["b", "a", None])],
+    by_value=True,
 )
 
 ARRAY_EXCEPT = scalar(
@@ -59,6 +61,7 @@ ARRAY_EXCEPT = scalar(
         example("ARRAY_EXCEPT(ARRAY[1, 2, 3, 1], ARRAY[2, 3])", [1]),
         example("ARRAY_EXCEPT(ARRAY[1], CAST(NULL AS ARRAY<INT>))", None),
     ],
+    by_value=True,
 )
 
 ARRAY_INTERSECT = scalar(
@@ -69,6 +72,7 @@ ARRAY_INTERSECT = scalar(
         example("ARRAY_INTERSECT(ARRAY[1, 2, 3, 1], ARRAY[2, 1])", [1, 2]),
         example("ARRAY_INTERSECT(ARRAY['a', NULL], ARRAY[NULL, 'b'])", [None]),
     ],
+    by_value=True,
 )
 
 ARRAY_JOIN = scalar(
@@ -124,6 +128,7 @@ ARRAY_REMOVE = scalar(
         example("ARRAY_REMOVE(ARRAY['a', NULL, 'b'], NULL)", ["a", "b"]),
         example("ARRAY_REMOVE(ARRAY[false, NULL], false)", [None]),
     ],
+    by_value=True,
 )
 
 ARRAY_SORT = scalar(
@@ -151,6 +156,7 @@ ARRAY_UNION = scalar(
         example("ARRAY_UNION(ARRAY['a', NULL], ARRAY['b'])", ["a", None, "b"]),
         example("ARRAY_UNION(ARRAY[1], CAST(NULL AS ARRAY<INT>))", None),
     ],
+    by_value=True,
 )
 
 AS_MAP = scalar(

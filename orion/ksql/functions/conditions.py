@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal as Number
 
-from orion.ksql.functions.declare import example, overload, scalar
+from orion.ksql.functions.declare import Overload, example, overload, scalar
+
+
+def _ordered(spark: str) -> list[Overload]:
+    """One for each type that has an order. Numbers of several types must fit just one of them."""
+    types = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP")
+    return [overload(f"({t}, {t}...) -> {t}", spark) for t in types]
+
 
 AS_VALUE = scalar(
     "AS_VALUE",
@@ -27,11 +34,12 @@ COALESCE = scalar(
 GREATEST = scalar(
     "GREATEST",
     "The largest of the arguments that aren't NULL.",
-    overload("(T, T...) -> T", "greatest({args})"),
+    *_ordered("greatest({args})"),
     examples=[
         example("GREATEST(3, NULL, 7)", 7),
         example("GREATEST(1.5, 22.75)", Number("22.75")),
         example("GREATEST('apple', 'Pear')", "apple"),
+        example("GREATEST(FROM_DAYS(1), '1970-01-03')", "1970-01-03"),
         example("GREATEST(CAST(NULL AS INT), NULL)", None),
     ],
 )
@@ -46,7 +54,7 @@ IFNULL = scalar(
 LEAST = scalar(
     "LEAST",
     "The smallest of the arguments that aren't NULL.",
-    overload("(T, T...) -> T", "least({args})"),
+    *_ordered("least({args})"),
     examples=[
         example("LEAST(3, NULL, 7)", 3),
         example("LEAST(2, 1.5e0)", 1.5),
@@ -63,4 +71,5 @@ NULLIF = scalar(
         example("NULLIF(5, 0)", 5),
         example("NULLIF(CAST(NULL AS INT), 1)", None),
     ],
+    by_value=True,
 )

@@ -89,6 +89,7 @@ class Function:
     fold: Fold | None = None
     ordered: bool = False  # an aggregate whose result hangs on the order of arrival
     nested: bool = False  # an aggregate whose state ksqlDB keeps in a STRUCT, ARRAY or MAP
+    by_value: bool = False  # compares what it is given, so that a MAP must be put as something Spark can compare
     setting: str | None = None  # the property that adds a last parameter to those of an aggregate's fold
 
     @property
@@ -109,8 +110,15 @@ def example(call: str, result: Any) -> Example:
     return Example(call, result)
 
 
-def scalar(name: str, doc: str, *overloads: Overload, examples: Sequence[Example] = ()) -> Function:
-    return Function(name, Kind.SCALAR, doc, overloads, tuple(examples))
+def scalar(
+    name: str, doc: str, *overloads: Overload, examples: Sequence[Example] = (), by_value: bool = False
+) -> Function:
+    return Function(name, Kind.SCALAR, doc, overloads, tuple(examples), by_value=by_value)
+
+
+def table(name: str, doc: str, *overloads: Overload) -> Function:
+    """A function that makes many rows of one. Its Spark SQL is an ARRAY of them, its type that of one."""
+    return Function(name, Kind.TABLE, doc, overloads)
 
 
 def aggregate(

@@ -188,6 +188,7 @@ ROUND = scalar(
     "ROUND",
     "The nearest number with so many places (none by default, tens and hundreds if negative). Of two as near it is "
     "the larger: -1.5 becomes -1.",
+    overload("(INTEGER) -> BIGINT", "CAST({0} AS BIGINT)"),
     overload("(BIGINT) -> BIGINT", "{0}"),
     overload("(DOUBLE) -> BIGINT", "floor({0}) + CAST({0} - floor({0}) BETWEEN 0.5D AND 1D AS INT)"),
     overload("(DECIMAL)", "floor({0} + 0.5BD)", returns=_whole_decimal),
@@ -198,7 +199,7 @@ ROUND = scalar(
         example("ROUND(-1.5e0)", -1),
         example("ROUND(1.005e0, 2)", 1.01),
         example("ROUND(-12.345, 2)", Number("-12.340")),
-        example("ROUND(1250, -2)", Number("1300")),
+        example("ROUND(1250., -2)", Number("1300")),
         example("ROUND(CAST(NULL AS DOUBLE), 2)", None),
     ],
 )
@@ -220,6 +221,7 @@ SQRT = scalar(
 TRUNC = scalar(
     "TRUNC",
     "The number cut off after so many places (none by default), towards zero.",
+    overload("(INTEGER) -> BIGINT", "CAST({0} AS BIGINT)"),
     overload("(BIGINT) -> BIGINT", "{0}"),
     overload("(DOUBLE) -> BIGINT", "CAST({0} AS BIGINT)"),
     overload("(DECIMAL)", _cut("{0}", 0), returns=_whole_decimal),

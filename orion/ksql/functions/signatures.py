@@ -1,7 +1,9 @@
 """Signatures as text: `(ARRAY<T>, STRING, INTEGER...) -> T`, and how argument types fit them.
 
 A single capital letter stands for any type, the same one wherever the letter stands. DECIMAL is a decimal of any
-precision, the first one given where it is returned. ANY fits everything. `X...` at the end takes one or more.
+precision, where it is returned one that holds all those given. ANY fits everything. `X...` at the end takes one or
+more. LAMBDA<T, R> is a lambda from T to R; ENTRY<K, V> inside it are two parameters that Spark gives as one entry
+of a map.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from orion.schema import Array, Decimal, Map, Scalar, SqlType
+from orion.schema import TEMPORAL, Array, Decimal, Field, Map, Scalar, SqlType, Struct
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,36 @@ class MapOf:
     value: Pattern
 
 
-Pattern = Scalar | Var | AnyDecimal | ArrayOf | MapOf
+@dataclass(frozen=True, slots=True)
+class EntryOf:
+    """The key and the value of a map: two parameters of a lambda."""
+
+    key: Pattern
+    value: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class LambdaOf:
+    params: tuple[Pattern, ...]
+    returns: Pattern
+
+    @property
+    def arity(self) -> int:
+        return sum(2 if isinstance(p, EntryOf) else 1 for p in self.params)
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """A type that is written out: of a function that people have added."""
+
+    type: SqlType
+
+
+Pattern = Scalar | Var | AnyDecimal | ArrayOf | MapOf | EntryOf | LambdaOf | Exactly
 ANY = Var("ANY")
+
+# What an argument costs that has to change its type: a signature that takes all as they are is always nearer.
+CAST = 100
 
 # What a number turns into by itself, and how far that is from what was given.
 _WIDER: dict[Scalar, dict[Scalar, int]] = {
@@ -87,8 +117,11 @@ def _fit(pattern: Pattern, given: SqlType, bindings: Bindings) -> int | None:
             if pattern == given:
                 return 0
             if isinstance(given, Decimal) and pattern is Scalar.DOUBLE:
-                return 2
-            return _WIDER.get(given, {}).get(pattern) if isinstance(given, Scalar) else None
+                return CAST + 2
+            if given is Scalar.STRING and pattern in TEMPORAL:
+                return CAST + 9
+            step = _WIDER.get(given, {}).get(pattern) if isinstance(given, Scalar) else None
+            return None if step is None else CAST + step
         case ArrayOf(element):
             return _fit(element, given.element, bindings) if isinstance(given, Array) else None
         case MapOf(key, value):
@@ -96,6 +129,12 @@ def _fit(pattern: Pattern, given: SqlType, bindings: Bindings) -> int | None:
                 return None
             costs = [_fit(key, given.key, bindings), _fit(value, given.value, bindings)]
             return None if None in costs else sum(c for c in costs if c is not None)
+        case LambdaOf() | EntryOf():
+            return None
+        case Exactly(type_):
+            if type_ == given:
+                return 0
+            return CAST + 3 if common_type(type_, given) == type_ else None
 
 
 def _fit_var(name: str, given: SqlType, bindings: Bindings) -> int | None:
@@ -106,18 +145,16 @@ def _fit_var(name: str, given: SqlType, bindings: Bindings) -> int | None:
     if wider is None:
         return None
     bindings[name] = wider
-    return 5
+    return CAST + 5
 
 
 def _fit_decimal(given: SqlType, bindings: Bindings) -> int | None:
-    if isinstance(given, Decimal):
-        bindings.setdefault("DECIMAL", given)
-        return 0
     digits = {Scalar.INTEGER: 10, Scalar.BIGINT: 19}.get(given) if isinstance(given, Scalar) else None
-    if digits is None:
+    wanted = Decimal(digits, 0) if digits else given
+    if not isinstance(wanted, Decimal):
         return None
-    bindings.setdefault("DECIMAL", Decimal(digits, 0))
-    return 2
+    bindings["DECIMAL"] = common_type(bindings.get("DECIMAL", wanted), wanted) or wanted
+    return CAST + 2 if digits else 0
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:
@@ -147,8 +184,22 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
         case Map(ka, va), Map(kb, vb):
             key, value = common_type(ka, kb), common_type(va, vb)
             return Map(key, value) if key and value else None
+        case Struct(), Struct():
+            return _common_struct(left, right)
         case _:
             return None
+
+
+def _common_struct(left: Struct, right: Struct) -> Struct | None:
+    """The fields of both; those that only one of them has are NULL in the other."""
+    fields = []
+    for field in left.fields:
+        other = right.get(field.name)
+        type_ = field.type if other is None else common_type(field.type, other)
+        if type_ is None:
+            return None
+        fields.append(Field(field.name, type_))
+    return Struct((*fields, *(f for f in right.fields if left.get(f.name) is None)))
 
 
 def instantiate(pattern: Pattern, bindings: Bindings) -> SqlType | None:
@@ -166,6 +217,10 @@ def instantiate(pattern: Pattern, bindings: Bindings) -> SqlType | None:
         case MapOf(key, value):
             k, v = instantiate(key, bindings), instantiate(value, bindings)
             return Map(k, v) if k and v else None
+        case Exactly(type_):
+            return type_
+        case LambdaOf() | EntryOf():
+            return None
 
 
 def parse(text: str) -> Signature:
@@ -192,10 +247,18 @@ def _split(text: str) -> list[str]:
 
 
 def _pattern(text: str) -> Pattern:
-    nested = re.fullmatch(r"(ARRAY|MAP)<(.*)>", text)
+    nested = re.fullmatch(r"(ARRAY|MAP|ENTRY|LAMBDA)<(.*)>", text)
     if nested:
         inner = [_pattern(p) for p in _split(nested.group(2))]
-        return ArrayOf(inner[0]) if nested.group(1) == "ARRAY" else MapOf(inner[0], inner[1])
+        match nested.group(1):
+            case "ARRAY":
+                return ArrayOf(inner[0])
+            case "MAP":
+                return MapOf(inner[0], inner[1])
+            case "ENTRY":
+                return EntryOf(inner[0], inner[1])
+            case _:
+                return LambdaOf(tuple(inner[:-1]), inner[-1])
     if text == "DECIMAL":
         return AnyDecimal()
     if text == "ANY" or re.fullmatch(r"[A-Z]", text):
@@ -222,3 +285,9 @@ def _show(pattern: Pattern) -> str:
             return f"ARRAY<{_show(element)}>"
         case MapOf(key, value):
             return f"MAP<{_show(key)}, {_show(value)}>"
+        case EntryOf(key, value):
+            return f"{_show(key)}, {_show(value)}"
+        case LambdaOf(params, returns):
+            return f"({', '.join(_show(p) for p in params)}) => {_show(returns)}"
+        case Exactly(type_):
+            return str(type_).replace("VARCHAR(STRING)", "STRING")

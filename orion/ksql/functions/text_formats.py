@@ -161,12 +161,16 @@ JSON_KEYS = scalar(
 
 JSON_RECORDS = scalar(
     "JSON_RECORDS",
-    "The top-level keys of a JSON object with their values as JSON; NULL where the text is none.",
-    overload("(STRING) -> MAP<STRING, STRING>", _members("{0}")),
+    "The top-level keys of a JSON object with their values: strings as they are, anything else as JSON; NULL where the "
+    "text is none.",
+    overload(
+        "(STRING) -> MAP<STRING, STRING>",
+        "transform_values(from_json({0}, 'map<string,string>'), (__k, __s) -> coalesce(__s, 'null'))",
+    ),
     examples=[
         example(
             'JSON_RECORDS(\'{"a": "abc", "b": {"z": 1, "c": null}, "d": 1}\')',
-            {"a": '"abc"', "b": '{"z":1,"c":null}', "d": "1"},
+            {"a": "abc", "b": '{"z":1,"c":null}', "d": "1"},
         ),
         example("JSON_RECORDS('{}')", {}),
         example("JSON_RECORDS('123')", None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from orion.errors import BindError, hint_nearest
+from orion.errors import BindError, UnsupportedError, hint_nearest
 from orion.ksql.functions.declare import Lowering, Overload, example, overload, scalar
 
 _DAY = 86_400_000
@@ -20,11 +20,23 @@ def _pattern(text: str) -> str:
     return "'" + r"\'".join(p if at % 2 else p.replace("u", "y") for at, p in enumerate(parts)) + "'"
 
 
+def _names_zone(pattern: str) -> bool:
+    """Whether a constant format writes the time zone."""
+    bare = re.sub(r"\\\\'.*?\\\\'", "", pattern[1:-1])
+    return pattern.startswith("'") and re.search("[VzOXxZ]", bare) is not None
+
+
 def _format(moment: str) -> Lowering:
     """A point in time as text; in a time zone where there is a third argument."""
 
     def lower(args: Sequence[str]) -> str:
         value = moment.format(args[0])
+        if len(args) > 2 and _names_zone(args[1]):
+            if not args[2].startswith("'"):
+                raise UnsupportedError("TIME_ZONE", "A format that writes the time zone needs a constant zone.")
+            # date_format knows only the session's zone; JSON is written in any.
+            options = f"map('timestampFormat', {_pattern(args[1])}, 'timeZone', {args[2]})"
+            return f"get_json_object(to_json(named_struct('t', {value}), {options}), '$.t')"
         local = f"from_utc_timestamp({value}, {args[2]})" if len(args) > 2 else value
         return f"date_format({local}, {_pattern(args[1])})"
 
@@ -243,6 +255,7 @@ TIMESTAMPTOSTRING = scalar(
     examples=[
         example("TIMESTAMPTOSTRING(1709210096789, 'yyyy-MM-dd HH:mm:ss.SSS')", "2024-02-29 12:34:56.789"),
         example("TIMESTAMPTOSTRING(0, 'HH:mm', 'Asia/Kolkata')", "05:30"),
+        example("TIMESTAMPTOSTRING(1530000000000, 'HH:mm zzz', 'America/Los_Angeles')", "01:00 PDT"),
     ],
 )
 

@@ -150,7 +150,9 @@ def test_letters_stand_for_what_was_given(signature: str, given: list[SqlType | 
         (Scalar.DATE, Scalar.TIMESTAMP, None),
         (Array(INT), Array(TEXT), None),
         (Array(INT), INT, None),
-        (Struct((Field("A", INT),)), Struct((Field("A", LONG),)), None),
+        (Struct((Field("A", INT),)), Struct((Field("A", LONG),)), Struct((Field("A", LONG),))),
+        (Struct((Field("A", INT),)), Struct((Field("A", TEXT),)), None),
+        (Struct((Field("A", INT),)), Struct((Field("B", INT),)), Struct((Field("A", INT), Field("B", INT)))),
     ],
 )
 def test_common_types(left: SqlType, right: SqlType, common: SqlType | None) -> None:
