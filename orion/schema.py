@@ -142,6 +142,10 @@ class Schema:
     def value(self) -> tuple[Column, ...]:
         return tuple(c for c in self.columns if c.role is Role.VALUE)
 
+    @property
+    def headers(self) -> tuple[Column, ...]:
+        return tuple(c for c in self.columns if c.role is Role.HEADERS)
+
     def get(self, name: str) -> Column | None:
         return next((c for c in self.columns if c.name == name), None)
 

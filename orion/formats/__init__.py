@@ -18,7 +18,7 @@ from typing import Protocol, cast
 from orion.plan.sources import Serde
 from orion.schema import Column
 
-NAMES = ("json", "kafka", "none")
+NAMES = ("delimited", "json", "kafka", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Decoded:
     fields: tuple[str, ...]  # one for each column
     bad: str  # a condition: the bytes don't fit
     reason: str  # a text constant: what is wrong then
+    empty: str | None = None  # a condition: the bytes say that there is nothing, as no bytes would
 
 
 VALUE = "__decoded"

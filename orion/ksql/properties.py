@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from orion.errors import BindError, Span, UnsupportedError, hint_nearest
-from orion.plan.sources import Serde, Timestamp, Window, WindowKind
-from orion.schema import Array, Column, Map, Scalar, Schema, SqlType, Struct
+from orion.plan.sources import Kind, Serde, Timestamp, Window, WindowKind
+from orion.schema import Array, Column, Decimal, Map, Scalar, Schema, SqlType, Struct
 
-FORMATS = ("JSON", "KAFKA", "NONE")
-LATER_FORMATS = ("AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED")
+FORMATS = ("DELIMITED", "JSON", "KAFKA", "NONE")
+LATER_FORMATS = ("AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR")
 
-KNOWN = frozenset(
+# What a session or the server may say once instead of in every WITH.
+DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
+DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
+DEFAULT_WRAPPING = "ksql.persistence.wrap.single.values"
+TOPIC_PREFIX = "ksql.output.topic.name.prefix"
+
+OF_QUERY = frozenset(
     (
         "KAFKA_TOPIC FORMAT KEY_FORMAT VALUE_FORMAT PARTITIONS REPLICAS RETENTION_MS CLEANUP_POLICY TIMESTAMP "
-        "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE WINDOW_TYPE WINDOW_SIZE KEY_DELIMITER VALUE_DELIMITER"
+        "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE KEY_DELIMITER VALUE_DELIMITER SOURCED_BY_CONNECTOR"
     ).split()
 )
-_LATER = frozenset(
+OF_SOURCE = OF_QUERY | {"WINDOW_TYPE", "WINDOW_SIZE"}
+OF_INSERT = frozenset(("QUERY_ID",))
+# What tells a registry's schema; the formats that have none know nothing of it.
+_OF_REGISTRY = frozenset(
     (
         "KEY_SCHEMA_ID VALUE_SCHEMA_ID KEY_SCHEMA_FULL_NAME VALUE_SCHEMA_FULL_NAME VALUE_AVRO_SCHEMA_FULL_NAME "
-        "KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION SOURCED_BY_CONNECTOR QUERY_ID "
-        "GUARANTEE TTL PROFILE"
+        "KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION"
     ).split()
 )
-
+_LATER = frozenset("GUARANTEE TTL PROFILE".split())
 
 _KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
+# Whether a single value column may stand in an object (True), alone (False), or either.
+_WRAPPING = {"JSON": (True, False), "KAFKA": (False,), "DELIMITED": (False,), "NONE": ()}
+_NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+
+
+def _base(type_: SqlType) -> str:
+    """A type's name without what is inside."""
+    return "STRING" if type_ is Scalar.STRING else str(type_).split("<")[0].split("(")[0]
 
 
 def _has_other_keys(type_: SqlType) -> bool:
@@ -46,25 +62,43 @@ def _has_other_keys(type_: SqlType) -> bool:
 
 @dataclass(frozen=True)
 class With:
-    """A checked WITH clause."""
+    """A checked WITH clause, over the defaults of the session."""
 
     values: Mapping[str, str]
     span: Span
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, written: Mapping[str, str], span: Span) -> With:
+    def of(
+        cls,
+        written: Mapping[str, str],
+        span: Span,
+        defaults: Mapping[str, str] | None = None,
+        known: frozenset[str] = OF_SOURCE,
+    ) -> With:
         values = {name.upper(): value for name, value in written.items()}
         for name in values:
             if name in _LATER:
                 raise UnsupportedError("PROPERTY_NOT_YET", f"The property {name} is not supported yet.", span=span)
-            if name not in KNOWN:
+            if name not in known and not (name in _OF_REGISTRY and known is not OF_INSERT):
                 raise BindError(
                     "UNKNOWN_PROPERTY",
-                    f"There is no property {name}.",
+                    f"There is no property {name} here." if name in OF_SOURCE else f"There is no property {name}.",
                     span=span,
-                    hint=hint_nearest(name, sorted(KNOWN)) or f"Properties are {', '.join(sorted(KNOWN))}.",
+                    hint=hint_nearest(name, sorted(known)) or f"Properties are {', '.join(sorted(known))}.",
                 )
-        return cls(values, span)
+        made = cls(values, span, defaults or {})
+        made._check_clashes()
+        return made
+
+    def _check_clashes(self) -> None:
+        """What is wrong whatever the columns are."""
+        for side in ("KEY", "VALUE"):
+            if "FORMAT" in self.values and f"{side}_FORMAT" in self.values:
+                raise BindError("INVALID_PROPERTY", f"FORMAT and {side}_FORMAT can't both be given.", span=self.span)
+        for side in ("KEY", "VALUE"):
+            self._delimiter(side)
+        self._wrap_single()
 
     def text(self, name: str) -> str | None:
         return self.values.get(name)
@@ -77,13 +111,32 @@ class With:
             raise BindError("INVALID_PROPERTY", f"{name} must be a whole number from {least}.", span=self.span)
         return int(value)
 
+    def topic(self, name: str) -> str:
+        """The topic of a source of this name that isn't told one."""
+        written = self.values.get("KAFKA_TOPIC")
+        topic = written if written is not None else self.defaults.get(TOPIC_PREFIX, "") + name
+        if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic) or topic in (".", ".."):
+            raise BindError(
+                "INVALID_PROPERTY",
+                f"'{topic}' can't be a topic's name.",
+                span=self.span,
+                hint="It has letters, digits, dots, underscores and hyphens, 249 at most. Name one by KAFKA_TOPIC.",
+            )
+        return topic
+
     def format(self, side: str) -> str | None:
         """The format of the KEY or the VALUE, if the clause says one."""
-        if "FORMAT" in self.values and f"{side}_FORMAT" in self.values:
-            raise BindError("INVALID_PROPERTY", f"FORMAT and {side}_FORMAT can't both be given.", span=self.span)
         written = self.values.get(f"{side}_FORMAT") or self.values.get("FORMAT")
-        if written is None:
-            return None
+        return None if written is None else self._known_format(written)
+
+    def default_format(self, side: str) -> str | None:
+        """The format where nothing else says one."""
+        if side == "KEY":
+            return self._known_format(self.defaults.get(DEFAULT_KEY_FORMAT, "KAFKA"))
+        written = self.defaults.get(DEFAULT_VALUE_FORMAT)
+        return None if written is None else self._known_format(written)
+
+    def _known_format(self, written: str) -> str:
         name = written.upper()
         if name in LATER_FORMATS:
             raise UnsupportedError("FORMAT_NOT_YET", f"The format {name} is not supported yet.", span=self.span)
@@ -96,28 +149,42 @@ class With:
             )
         return name
 
-    def key_serde(self, default: Serde, schema: Schema) -> Serde:
+    def key_serde(self, inherited: Serde | None, schema: Schema) -> Serde:
+        """The key's format: as written, or that of the source, or the default where neither says one."""
         name = self.format("KEY")
-        serde = default if name is None else Serde(name)
-        self._check_delimiter("KEY")
+        if name is None and inherited is not None and not (schema.key and inherited.format == "NONE"):
+            name = inherited.format
+        serde = Serde(name or self.default_format("KEY") or "KAFKA")
+        serde = self._with_delimiter("KEY", serde, inherited)
         self._check_columns("key", serde, schema.key)
         return serde
 
-    def value_serde(self, default: Serde, schema: Schema) -> Serde:
-        name = self.format("VALUE")
-        serde = default if name is None else Serde(name)
-        if name is None and len(schema.value) != 1:
-            serde = replace(default, wrap_single=None)  # it was said about the one column of the source
-        self._check_delimiter("VALUE")
-        self._check_columns("value", serde, schema.value)
-        wrap = self._wrap_single()
-        if wrap is None:
-            return serde
-        if len(schema.value) != 1 or serde.format != "JSON":
+    def value_serde(self, inherited: Serde | None, schema: Schema) -> Serde:
+        name = self.format("VALUE") or (inherited.format if inherited else self.default_format("VALUE"))
+        if name is None:
             raise BindError(
-                "INVALID_PROPERTY", "WRAP_SINGLE_VALUE goes with one value column, as JSON.", span=self.span
+                "FORMAT_MISSING", "VALUE_FORMAT is missing.", span=self.span, hint="For example VALUE_FORMAT='JSON'."
             )
-        return replace(serde, wrap_single=wrap)
+        serde = self._with_delimiter("VALUE", Serde(name), inherited)
+        self._check_columns("value", serde, schema.value)
+        return self._with_wrapping(serde, schema)
+
+    def _with_wrapping(self, serde: Serde, schema: Schema) -> Serde:
+        """Of a sink it is never the source's: what is written wraps as this statement or the session says."""
+        wrap = self._wrap_single()
+        allowed = _WRAPPING[serde.format]
+        if wrap is None:
+            default = self.defaults.get(DEFAULT_WRAPPING, "").lower() != "false"
+            alone = len(schema.value) == 1 and not default and serde.format == "JSON"
+            return replace(serde, wrap_single=False) if alone else serde
+        if len(schema.value) != 1:
+            raise BindError(
+                "INVALID_PROPERTY", "WRAP_SINGLE_VALUE is only valid for a single value column.", span=self.span
+            )
+        if wrap not in allowed:
+            message = f"The format {serde.format} has no WRAP_SINGLE_VALUE={str(wrap).lower()}."
+            raise BindError("INVALID_PROPERTY", message, span=self.span)
+        return replace(serde, wrap_single=wrap) if serde.format == "JSON" else serde
 
     def _wrap_single(self) -> bool | None:
         written = self.values.get("WRAP_SINGLE_VALUE")
@@ -127,27 +194,66 @@ class With:
             raise BindError("INVALID_PROPERTY", "WRAP_SINGLE_VALUE is TRUE or FALSE.", span=self.span)
         return written.upper() == "TRUE"
 
-    def _check_delimiter(self, side: str) -> None:
-        if f"{side}_DELIMITER" in self.values:
-            raise BindError("INVALID_PROPERTY", f"{side}_DELIMITER goes with the format DELIMITED.", span=self.span)
+    def _with_delimiter(self, side: str, serde: Serde, inherited: Serde | None) -> Serde:
+        delimiter = self._delimiter(side)
+        if serde.format != "DELIMITED":
+            if delimiter is not None:
+                message = f"{side}_DELIMITER goes with the format DELIMITED, not {serde.format}."
+                raise BindError("INVALID_PROPERTY", message, span=self.span)
+            return serde
+        if delimiter is None and inherited is not None and inherited.format == "DELIMITED":
+            delimiter = inherited.delimiter
+        return replace(serde, delimiter=delimiter)
+
+    def _delimiter(self, side: str) -> str | None:
+        written = self.values.get(f"{side}_DELIMITER")
+        if written is None:
+            return None
+        if not written.strip():
+            raise BindError(
+                "INVALID_PROPERTY",
+                f"{side}_DELIMITER can't be empty.",
+                span=self.span,
+                hint="For a tab or a space write 'TAB' or 'SPACE'.",
+            )
+        delimiter = _NAMED_DELIMITERS.get(written.upper(), written)
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise BindError(
+                "INVALID_PROPERTY",
+                f"{side}_DELIMITER '{written}' is not one character, TAB or SPACE; nor can it be a quote.",
+                span=self.span,
+            )
+        return delimiter
 
     def _check_columns(self, side: str, serde: Serde, columns: tuple[Column, ...]) -> None:
         """Whether a format can hold what is to be written in it."""
-        held = " and ".join(f"{c.name} {c.type}" for c in columns)
+        for name in sorted(_OF_REGISTRY & self.values.keys()):
+            if name.startswith(side.upper()):
+                message = f"The format {serde.format} has no property {name}."
+                raise BindError("INVALID_PROPERTY", message, span=self.span)
         hint = f"Add WITH ({side.upper()}_FORMAT='JSON')."
         if serde.format == "NONE" and columns:
-            raise BindError("INVALID_FORMAT", f"The {side} has columns, and so a format.", span=self.span, hint=hint)
-        if serde.format == "KAFKA" and columns and (len(columns) > 1 or columns[0].type not in _KAFKA_TYPES):
-            message = f"The KAFKA format can't hold the {side} {held}."
+            message = (
+                f"The format NONE is for no columns at all, and the {side} has {', '.join(c.name for c in columns)}."
+            )
             raise BindError("INVALID_FORMAT", message, span=self.span, hint=hint)
-        if serde.format == "JSON" and any(_has_other_keys(c.type) for c in columns):
-            raise BindError("INVALID_FORMAT", "In JSON the keys of a MAP are STRING.", span=self.span)
+        if serde.format == "KAFKA" and len(columns) > 1:
+            message = f"The format KAFKA holds a single column, and the {side} has {len(columns)}."
+            raise BindError("INVALID_FORMAT", message, span=self.span, hint=hint)
+        for column in columns:
+            if not _holds(serde.format, column.type):
+                message = (
+                    f"The format {serde.format} does not support type {_base(column.type)} ({side} {column.name})."
+                )
+                raise BindError("INVALID_FORMAT", message, span=self.span, hint=hint)
+            if serde.format == "JSON" and _has_other_keys(column.type):
+                raise BindError("INVALID_FORMAT", "In JSON the keys of a MAP are STRING.", span=self.span)
 
     def timestamp(self, schema: Schema) -> Timestamp | None:
         name = self.values.get("TIMESTAMP")
         if name is None:
             return None
-        column = schema.get(name) or schema.get(name.upper())
+        column = schema.get(name.strip("`")) or schema.get(name.upper())
         if column is None:
             raise BindError(
                 "UNKNOWN_COLUMN",
@@ -174,6 +280,8 @@ class With:
         """The window in the topic's keys, for a source over a windowed table's topic."""
         kind = self.values.get("WINDOW_TYPE")
         if kind is None:
+            if "WINDOW_SIZE" in self.values:
+                raise BindError("INVALID_PROPERTY", "WINDOW_SIZE needs WINDOW_TYPE.", span=self.span)
             return None
         if kind.upper() not in WindowKind.__members__:
             raise BindError("INVALID_PROPERTY", "WINDOW_TYPE is TUMBLING, HOPPING or SESSION.", span=self.span)
@@ -182,6 +290,8 @@ class With:
         size = self._window_size()
         if kind.upper() != "SESSION" and size is None:
             raise BindError("INVALID_PROPERTY", f"A {kind.upper()} window needs WINDOW_SIZE.", span=self.span)
+        if kind.upper() == "SESSION" and size is not None:
+            raise BindError("INVALID_PROPERTY", "A SESSION window has no WINDOW_SIZE.", span=self.span)
         return Window(WindowKind(kind.upper()), size or 0, size or 0, 0)
 
     def _window_size(self) -> int | None:
@@ -192,11 +302,30 @@ class With:
         written = self.values.get("WINDOW_SIZE")
         return Parser(written).duration_ms() if written else None
 
-    def topic_config(self) -> dict[str, str]:
+    def topic_config(self, kind: Kind, window: Window | None) -> dict[str, str]:
         config: dict[str, str] = {}
         retention = self.number("RETENTION_MS", least=-1)
         if retention is not None:
+            if kind is Kind.TABLE and window is None:
+                message = "RETENTION_MS is for streams and windowed tables: the rows of any other table stay."
+                raise BindError("INVALID_PROPERTY", message, span=self.span)
             config["retention.ms"] = str(retention)
         if "CLEANUP_POLICY" in self.values:
-            config["cleanup.policy"] = self.values["CLEANUP_POLICY"].lower()
+            config["cleanup.policy"] = self._cleanup_policy()
         return config
+
+    def _cleanup_policy(self) -> str:
+        words = [w.strip().lower() for w in self.values["CLEANUP_POLICY"].split(",")]
+        if not set(words) <= {"compact", "delete"}:
+            raise BindError("INVALID_PROPERTY", "CLEANUP_POLICY is COMPACT, DELETE or both.", span=self.span)
+        return ",".join(sorted(set(words)))
+
+
+def _holds(format_: str, type_: SqlType) -> bool:
+    match format_:
+        case "KAFKA":
+            return type_ in _KAFKA_TYPES
+        case "DELIMITED":
+            return isinstance(type_, Scalar | Decimal)
+        case _:
+            return True

@@ -78,6 +78,7 @@ class Source:
     window: Window | None = None  # the topic's keys carry a window
     statement: str = ""
     query_id: str | None = None  # the query that writes it, if Orion does
+    read_only: bool = False  # CREATE SOURCE ...: nothing writes it through SQL, and it isn't altered
 
     @property
     def row(self) -> Schema:

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from orion.formats import format_of
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source, WindowKind
 from orion.runtime import rows
-from orion.schema import Scalar, quote
+from orion.schema import Column, Scalar, quote
 
 KEY, VALUE = "__k", "__v"
 
@@ -22,10 +22,15 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         f"inline(array(named_struct('{KEY}', CASE WHEN key IS NOT NULL THEN {key.struct} END, "
         f"'{VALUE}', CASE WHEN value IS NOT NULL THEN {value.struct} END)))"
     )
-    frame = raw.selectExpr("key", "value", "topic", "partition", "offset", "timestamp", once)
+    headers = source.schema.headers
+    taken = ["key", "value", "topic", "partition", "offset", "timestamp", *(["headers"] if headers else [])]
+    # Spark's source knows no order between topics: the records' own times stand in for it.
+    arrival = "arrival" if "arrival" in raw.columns else "unix_millis(timestamp)"
+    frame = raw.selectExpr(*taken, f"{_order(arrival)} AS {rows.ORDER}", once)
     columns = [
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.key, key.fields, strict=True)),
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.value, value.fields, strict=True)),
+        *(f"{_header(c)} AS {quote(c.name)}" for c in headers),
         *(f"{e} AS {name}" for name, e in bounds.items()),
     ]
     wrong = (
@@ -35,28 +40,54 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
     frame = frame.selectExpr(
         *columns,
         f"{wrong} AS __undecoded",
-        f"value IS NULL AS {rows.DELETED}",
+        f"{_empty(value.empty)} AS {rows.DELETED}",
         f"key AS {rows.RAW_KEY}",
         f"value AS {rows.RAW_VALUE}",
         f"topic AS {rows.TOPIC}",
         f"unix_millis(timestamp) AS {rows.STAMP}",
+        rows.ORDER,
+        *([f"headers AS {rows.HEADERS}"] if headers else []),
         f"partition AS {ROWPARTITION}",
         f"offset AS {ROWOFFSET}",
     )
     return _with_time(_without_empty(frame, source), source)
 
 
+def _order(arrival: str) -> str:
+    """See rows.ORDER. Bytes of numbers sort as the numbers do as long as none is below zero."""
+    parts = (f"greatest({arrival}, 0L)", "hash(topic)", "partition", "offset")
+    return f"concat({', '.join(f'CAST({p} AS BINARY)' for p in parts)})"
+
+
+def _empty(in_format: str | None) -> str:
+    """Whether a record has no value: no bytes, or bytes that say so, like JSON's null."""
+    return "value IS NULL" if in_format is None else f"(value IS NULL OR coalesce({in_format}, FALSE))"
+
+
+def _header(column: Column) -> str:
+    """All headers of a record, or the last one of a name."""
+    if column.header is None:
+        return "transform(coalesce(headers, array()), h -> named_struct('KEY', h.key, 'VALUE', h.value))"
+    name = column.header.replace("\\", "\\\\").replace("'", "\\'")
+    return f"try_element_at(filter(headers, h -> h.key = '{name}'), -1).value"
+
+
 def _without_empty(frame: DataFrame, source: Source) -> DataFrame:
-    """A stream's record without a value is no event, and a table's without a key no row: as in ksqlDB, both pass by."""
+    """A table's record without a key is no row, and passes by as in ksqlDB.
+
+    A stream's record without a value stays, as DELETED: a projection writes it on as it is, a filter drops it, and
+    aggregations and joins take no notice of it.
+    """
     if source.kind is Kind.STREAM:
-        return frame.where(f"NOT {rows.DELETED}")
+        return frame
     return frame.where(f"{rows.RAW_KEY} IS NOT NULL")
 
 
 def _with_time(frame: DataFrame, source: Source) -> DataFrame:
     """ROWTIME: the record's timestamp, or the column that the TIMESTAMP property names."""
     names = [quote(c.name) for c in source.row if c.name != ROWTIME]
-    carried = [rows.DELETED, rows.RAW_KEY, rows.RAW_VALUE, rows.TOPIC, rows.STAMP]
+    carried = [rows.DELETED, rows.RAW_KEY, rows.RAW_VALUE, rows.TOPIC, rows.STAMP, rows.ORDER]
+    carried += [rows.HEADERS] if source.schema.headers else []
     if source.timestamp is None or source.query_id is not None:
         # What Orion writes carries its ROWTIME as the record's timestamp.
         return frame.selectExpr(*names, *carried, f"{rows.STAMP} AS {ROWTIME}", f"__undecoded AS {rows.BAD}")

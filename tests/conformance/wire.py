@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from orion.plan.sources import Serde, Source, WindowKind
-from orion.schema import Column, Role, Scalar
+from orion.schema import Column, Scalar
 
 _NUMBER = "\ue000"
 
@@ -136,4 +136,4 @@ def _kafka_value(column: Column, raw: bytes) -> Any:
             body = base64.b64encode(raw).decode()
         case _:
             body = _text(raw)
-    return body if column.role is Role.KEY else {column.name: body}
+    return body

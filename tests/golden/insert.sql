@@ -88,12 +88,12 @@ INSERT INTO pairs SELECT CAST(v * 2 AS INT) AS v, k FROM s EMIT CHANGES;
 
 -- error: BindError INCOMPATIBLE_COLUMNS 1:19
 -- message: The SELECT's columns are not those of PAIRS.
--- hint: It has K VARCHAR(STRING) KEY, V INTEGER.
+-- hint: It has K VARCHAR(STRING) KEY, V INTEGER; the SELECT makes K VARCHAR(STRING) KEY, V DOUBLE.
 INSERT INTO pairs SELECT k, d AS v FROM s;
 
 -- error: BindError INCOMPATIBLE_COLUMNS 1:19
 -- message: The SELECT's columns are not those of PAIRS.
--- hint: It has K VARCHAR(STRING) KEY, V INTEGER.
+-- hint: It has K VARCHAR(STRING) KEY, V INTEGER; the SELECT makes K VARCHAR(STRING) KEY, KK VARCHAR(STRING), V INTEGER.
 INSERT INTO pairs SELECT k, AS_VALUE(k) AS kk, v FROM s;
 
 -- error: BindError INSERT_INTO_TABLE 1:13

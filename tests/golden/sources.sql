@@ -171,11 +171,11 @@ CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', PARTITIO
 CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', PARTITIONS = '--5');
 
 -- error: BindError INVALID_PROPERTY 1:15
--- message: VALUE_DELIMITER goes with the format DELIMITED.
+-- message: VALUE_DELIMITER goes with the format DELIMITED, not JSON.
 CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', VALUE_DELIMITER = ';');
 
 -- error: BindError INVALID_PROPERTY 1:15
--- message: WRAP_SINGLE_VALUE goes with one value column, as JSON.
+-- message: WRAP_SINGLE_VALUE is only valid for a single value column.
 CREATE STREAM s (a INT, b INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = TRUE);
 
 -- error: BindError INVALID_PROPERTY 1:15
@@ -183,22 +183,22 @@ CREATE STREAM s (a INT, b INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', W
 CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = 'yes');
 
 -- error: BindError INVALID_FORMAT 1:15
--- message: The KAFKA format can't hold the key A INTEGER and B INTEGER.
+-- message: The format KAFKA holds a single column, and the key has 2.
 -- hint: Add WITH (KEY_FORMAT='JSON').
 CREATE STREAM s (a INT KEY, b INT KEY, c INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
 
 -- error: BindError INVALID_FORMAT 1:15
--- message: The KAFKA format can't hold the key A DECIMAL(4, 2).
+-- message: The format KAFKA does not support type DECIMAL (key A).
 -- hint: Add WITH (KEY_FORMAT='JSON').
 CREATE STREAM s (a DECIMAL(4, 2) KEY, c INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
 
 -- error: BindError INVALID_FORMAT 1:15
--- message: The KAFKA format can't hold the value A INTEGER and B INTEGER.
+-- message: The format KAFKA holds a single column, and the value has 2.
 -- hint: Add WITH (VALUE_FORMAT='JSON').
 CREATE STREAM s (a INT, b INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'KAFKA');
 
 -- error: BindError INVALID_FORMAT 1:15
--- message: The key has columns, and so a format.
+-- message: The format NONE is for no columns at all, and the key has A.
 -- hint: Add WITH (KEY_FORMAT='JSON').
 CREATE STREAM s (a INT KEY, b INT) WITH (KAFKA_TOPIC = 't', KEY_FORMAT = 'NONE', VALUE_FORMAT = 'JSON');
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import BindError, Span, UnsupportedError
-from orion.ksql import ast
+from orion.errors import BindError, Span
+from orion.ksql import ast, replacement
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.context import Context, check_free
 from orion.ksql.parser import Parser
-from orion.ksql.properties import With
+from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
 from orion.plan.relations import Query
-from orion.plan.sources import Kind, Serde, Source
+from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, StartQuery, Step
-from orion.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,14 @@ class CreateAs:
         head = self.head
         if head.if_not_exists and head.name in context.catalog.sources:
             return (Nothing(f"Cannot add {head.kind.lower()} {head.name}: it already exists."),)
-        if head.or_replace and head.name in context.catalog.sources:
-            raise UnsupportedError("OR_REPLACE", "CREATE OR REPLACE is not run yet.", span=head.span)
-        check_free(context, head.name, head.kind, head.span)
+        replaced = context.catalog.sources.get(head.name) if head.or_replace else None
+        if replaced is None:
+            check_free(context, head.name, head.kind, head.span)
         if self.query.limit is not None:
             raise BindError("LIMIT_NOT_HERE", "A query that runs for good has no LIMIT.", span=self.query.span)
         analysed = analyse(self.query, context)
         self._check_kind(analysed)
-        written = With.of(head.properties, head.span)
+        written = With.of(head.properties, head.span, context.properties, OF_QUERY)
         prefix = "CSAS" if head.kind is Kind.STREAM else "CTAS"
         query_id = f"{prefix}_{head.name}_{context.catalog.version}"
         sink = self._sink(analysed, written, context.text, query_id)
@@ -53,16 +52,19 @@ class CreateAs:
             query_id,
             analysed.relation,
             sink,
-            (analysed.source.name,),
+            analysed.sources,
             context.text,
             tuple(sorted(context.properties.items())),
+            tasks=context.tasks,
         )
+        if replaced is not None:
+            return replacement.by_query(replaced, query, context, head.span)
         topic = EnsureTopic(
             sink.topic,
             written.number("PARTITIONS"),
             written.number("REPLICAS"),
             analysed.source.topic,
-            tuple((table_config(sink) | written.topic_config()).items()),
+            tuple((table_config(sink) | written.topic_config(sink.kind, sink.window)).items()),
         )
         return (topic, DefineSource(sink), StartQuery(query))
 
@@ -77,9 +79,9 @@ class CreateAs:
 
     def _sink(self, analysed: Analysed, written: With, text: str, query_id: str) -> Source:
         source, schema = analysed.source, analysed.schema
-        key = written.key_serde(self._inherited_key(source, schema), schema)
+        key = written.key_serde(source.key, schema)
         value = written.value_serde(source.value, schema)
-        topic = written.text("KAFKA_TOPIC") or self.head.name
+        topic = written.topic(self.head.name)
         return Source(
             self.head.name,
             self.head.kind,
@@ -92,12 +94,6 @@ class CreateAs:
             text,
             query_id,
         )
-
-    @staticmethod
-    def _inherited_key(source: Source, schema: Schema) -> Serde:
-        if not schema.key:
-            return Serde("NONE") if source.key.format == "NONE" else source.key
-        return Serde("KAFKA") if source.key.format == "NONE" else source.key
 
 
 def table_config(sink: Source) -> dict[str, str]:

@@ -1,10 +1,11 @@
-"""CREATE [OR REPLACE] STREAM|TABLE [IF NOT EXISTS] name (columns) WITH (...), and the way into ... AS SELECT."""
+"""CREATE [OR REPLACE] [SOURCE] STREAM|TABLE [IF NOT EXISTS] name (columns) WITH (...), and the way into AS SELECT."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import BindError, Span, UnsupportedError
+from orion.errors import BindError, Span
+from orion.ksql import replacement
 from orion.ksql.casts import contains_map
 from orion.ksql.context import Context, Statement, check_free
 from orion.ksql.parser import Parser
@@ -12,15 +13,17 @@ from orion.ksql.projection import MAP_AS_KEY, MAP_AS_KEY_HINT, RESERVED_COLUMNS,
 from orion.ksql.properties import With
 from orion.ksql.statements import create_as
 from orion.ksql.tokens import Kind as TokenKind
-from orion.plan.sources import Kind, Serde, Source
+from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, Step
-from orion.schema import Column, Role, Schema, SqlType
+from orion.schema import Array, Column, Field, Role, Scalar, Schema, SqlType, Struct
 
 STARTS = tuple(
     (*first, kind)
     for kind in ("STREAM", "TABLE")
-    for first in (("CREATE",), ("CREATE", "SOURCE"), ("CREATE", "OR", "REPLACE"))
+    for first in (("CREATE",), ("CREATE", "SOURCE"), ("CREATE", "OR", "REPLACE"), ("CREATE", "OR", "REPLACE", "SOURCE"))
 )
+
+_ALL_HEADERS = Array(Struct((Field("KEY", Scalar.STRING), Field("VALUE", Scalar.BYTES))))
 
 
 @dataclass(frozen=True)
@@ -32,65 +35,74 @@ class CreateSource:
     if_not_exists: bool
     or_replace: bool
     span: Span
+    read_only: bool = False
 
     def plan(self, context: Context) -> tuple[Step, ...] | Ask:
         if self.if_not_exists and self.name in context.catalog.sources:
             return (Nothing(f"Cannot add {self.kind.lower()} {self.name}: it already exists."),)
-        if not self.or_replace:
+        if self.or_replace and self.read_only:
+            message = f"Cannot add {self.kind.lower()} {self.name}: CREATE OR REPLACE doesn't go with SOURCE."
+            raise BindError("READ_ONLY", message, span=self.span)
+        replaced = context.catalog.sources.get(self.name) if self.or_replace else None
+        if replaced is None:
             check_free(context, self.name, self.kind, self.span)
-        elif self.name in context.catalog.sources:
-            raise UnsupportedError("OR_REPLACE", "CREATE OR REPLACE is not run yet.", span=self.span)
-        written = With.of(self.properties, self.span)
-        for side in ("KEY", "VALUE"):
-            written.format(side)  # one that comes later is said before anything that hangs on it
+        written = With.of(self.properties, self.span, context.properties)
         schema = keys_first(self.columns)
         _check_columns(self, schema)
-        topic = written.text("KAFKA_TOPIC")
-        if topic is None:
+        if written.text("KAFKA_TOPIC") is None:
             raise BindError(
                 "TOPIC_MISSING",
                 "KAFKA_TOPIC is missing.",
                 span=self.span,
                 hint=f"For example WITH (KAFKA_TOPIC='{self.name.lower()}', VALUE_FORMAT='JSON').",
             )
-        source = self._source(written, schema, topic, context.text)
+        for side in ("KEY", "VALUE"):
+            written.format(side)  # one that comes later is said before anything that hangs on it
+        if not schema.columns:
+            raise BindError(
+                "NO_COLUMNS",
+                "The statement names no columns.",
+                span=self.span,
+                hint="Columns are inferred only from a schema registry, which is not there yet: name them.",
+            )
+        source = self._source(written, schema, context.text)
         ensure = EnsureTopic(
-            topic, written.number("PARTITIONS"), written.number("REPLICAS"), None, tuple(written.topic_config().items())
+            source.topic,
+            written.number("PARTITIONS"),
+            written.number("REPLICAS"),
+            None,
+            tuple(written.topic_config(source.kind, source.window).items()),
         )
+        if replaced is not None:
+            return replacement.by_declaration(replaced, source, ensure, self.span)
         return (ensure, DefineSource(source))
 
-    def _source(self, written: With, schema: Schema, topic: str, text: str) -> Source:
-        if written.format("VALUE") is None:
-            raise BindError(
-                "FORMAT_MISSING", "VALUE_FORMAT is missing.", span=self.span, hint="For example VALUE_FORMAT='JSON'."
-            )
+    def _source(self, written: With, schema: Schema, text: str) -> Source:
         return Source(
             self.name,
             self.kind,
             schema,
-            topic,
-            written.key_serde(Serde("KAFKA"), schema),
-            written.value_serde(Serde("JSON"), schema),
+            written.topic(self.name),
+            written.key_serde(None, schema),
+            written.value_serde(None, schema),
             written.timestamp(schema),
             written.window(schema),
             text,
+            read_only=self.read_only,
         )
 
 
 def _check_columns(statement: CreateSource, schema: Schema) -> None:
-    if not schema.columns:
-        raise BindError(
-            "NO_COLUMNS",
-            "The statement names no columns.",
-            span=statement.span,
-            hint="Columns are inferred only from a schema registry, which is not there yet: name them.",
-        )
     for at, column in enumerate(schema):
         if column.name in RESERVED_COLUMNS:
             raise BindError("RESERVED_COLUMN", f"{column.name} is a system column's name.", span=statement.span)
         if any(c.name == column.name for c in schema.columns[:at]):
             raise BindError("DUPLICATE_COLUMN", f"The column {column.name} is named twice.", span=statement.span)
-    if statement.kind is Kind.TABLE and not schema.key:
+    names = [c.header for c in schema.headers]
+    if len(set(names)) != len(names) or (None in names and len(names) > 1):
+        message = "There is one HEADERS column, or one HEADER('name') for each name."
+        raise BindError("DUPLICATE_HEADERS", message, span=statement.span)
+    if statement.kind is Kind.TABLE and schema.columns and not schema.key:
         raise BindError(
             "PRIMARY_KEY_MISSING",
             f"Tables require a PRIMARY KEY. Please define one for {statement.name}.",
@@ -100,13 +112,13 @@ def _check_columns(statement: CreateSource, schema: Schema) -> None:
 
 
 def parse(parser: Parser) -> Statement:
-    start = parser.at
     parser.expect("CREATE")
     or_replace = parser.accept("OR", "REPLACE")
-    if parser.accept("SOURCE"):
-        raise UnsupportedError(
-            "SOURCE_TABLE", "CREATE SOURCE ... is not run yet.", span=parser.span_from(start), text=parser.text
-        )
+    return parse_declaration(parser, or_replace=or_replace, read_only=parser.accept("SOURCE"))
+
+
+def parse_declaration(parser: Parser, *, or_replace: bool, read_only: bool = False) -> Statement:
+    """What stands behind CREATE, and behind ASSERT."""
     kind = Kind(parser.advance().text)
     if_not_exists = parser.accept("IF", "NOT", "EXISTS")
     name_at = parser.at
@@ -114,9 +126,9 @@ def parse(parser: Parser) -> Statement:
     span = parser.span_from(name_at)
     columns = _columns(parser, kind) if parser.is_symbol("(") else ()
     properties = parser.properties() if parser.accept("WITH") else {}
-    if not columns and parser.accept("AS"):
+    if not columns and not read_only and parser.accept("AS"):
         return create_as.parse(parser, create_as.Head(kind, name, properties, if_not_exists, or_replace, span))
-    return CreateSource(kind, name, columns, properties, if_not_exists, or_replace, span)
+    return CreateSource(kind, name, columns, properties, if_not_exists, or_replace, span, read_only)
 
 
 def _columns(parser: Parser, kind: Kind) -> tuple[Column, ...]:
@@ -143,11 +155,22 @@ def _role(parser: Parser, kind: Kind, type_: SqlType, at: int) -> tuple[Role, st
         if kind is Kind.TABLE:
             _refuse_key(parser, at, "A TABLE has a PRIMARY KEY, not KEY columns.", "Write PRIMARY KEY.")
         return _key_role(parser, type_, at)
-    if parser.is_word("HEADERS", "HEADER"):
-        raise UnsupportedError(
-            "HEADER_COLUMNS", "Columns over headers are not run yet.", span=parser.span_from(at), text=parser.text
-        )
+    if parser.accept("HEADERS"):
+        _check_header_type(parser, at, "HEADERS", type_, _ALL_HEADERS)
+        return Role.HEADERS, None
+    if parser.accept("HEADER"):
+        parser.expect_symbol("(")
+        name = parser.string("the header's name")
+        parser.expect_symbol(")")
+        _check_header_type(parser, at, f"HEADER('{name}')", type_, Scalar.BYTES)
+        return Role.HEADERS, name
     return Role.VALUE, None
+
+
+def _check_header_type(parser: Parser, at: int, what: str, given: SqlType, wanted: SqlType) -> None:
+    if given != wanted:
+        message = f"A {what} column is {wanted}, not {given}."
+        raise BindError("INVALID_HEADERS", message, span=parser.span_from(at), text=parser.text)
 
 
 def _key_role(parser: Parser, type_: SqlType, at: int) -> tuple[Role, str | None]:

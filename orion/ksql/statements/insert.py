@@ -1,7 +1,9 @@
-"""INSERT INTO name [(columns)] VALUES (...), and INSERT INTO name SELECT ..."""
+"""INSERT INTO name [(columns)] VALUES (...), and INSERT INTO name [WITH (QUERY_ID = ...)] SELECT ..."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orion.errors import BindError, Span, hint_nearest
@@ -10,12 +12,13 @@ from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.bind import bind, is_null
 from orion.ksql.context import Context, Statement
 from orion.ksql.parser import Parser
+from orion.ksql.properties import OF_INSERT, With
 from orion.ksql.queries import parse_query
 from orion.ksql.scope import CONSTANTS
-from orion.plan.relations import Expr, Query
+from orion.plan.relations import Expr, Named, Project, Query, Relation
 from orion.plan.sources import ROWTIME, Kind, Source
 from orion.plan.steps import Ask, InsertRow, StartQuery, Step
-from orion.schema import Role, Scalar, SqlType
+from orion.schema import Column, Decimal, Role, Scalar, SqlType, quote
 
 STARTS = (("INSERT", "INTO"),)
 
@@ -29,6 +32,7 @@ class InsertValues:
 
     def plan(self, context: Context) -> tuple[Step, ...] | Ask:
         source = context.source(self.target, self.span)
+        _refuse_read_only(source, self.span)
         if source.window:
             raise BindError("WINDOWED", f"{source.name} is windowed: rows can't be inserted.", span=self.span)
         names = self.columns or tuple(source.schema.names)
@@ -39,6 +43,9 @@ class InsertValues:
             raise BindError(
                 "COLUMN_COUNT", f"{len(names)} columns are named and {len(self.values)} values given.", span=self.span
             )
+        headers = [c.name for c in source.schema.headers if c.name in names]
+        if headers:
+            raise BindError("HEADERS", f"Cannot insert into HEADER columns: {', '.join(headers)}.", span=self.span)
         rowtime: Expr | None = None
         row: list[tuple[str, Expr]] = []
         for name, node in zip(names, self.values, strict=True):
@@ -74,43 +81,87 @@ def _value(node: ast.Expression, type_: SqlType, name: str) -> Expr:
     return Expr(casts.explicit(bound, type_, node.span), type_, bound.text)
 
 
+def _refuse_read_only(source: Source, span: Span) -> None:
+    if source.read_only:
+        message = f"Cannot insert into {source.name}: it is a SOURCE {source.kind}, which is only read."
+        raise BindError("READ_ONLY", message, span=span)
+
+
 @dataclass(frozen=True)
 class InsertSelect:
     target: str
     query: ast.Query
+    properties: dict[str, str]
     span: Span
 
     def plan(self, context: Context) -> tuple[Step, ...] | Ask:
         sink = context.source(self.target, self.span)
         if sink.kind is Kind.TABLE:
             raise BindError("INSERT_INTO_TABLE", "INSERT INTO ... SELECT writes streams only.", span=self.span)
+        _refuse_read_only(sink, self.span)
+        if sink.schema.headers:
+            raise BindError("HEADERS", f"Cannot insert into {sink.name}: it has header columns.", span=self.span)
         if self.query.limit is not None:
             raise BindError("LIMIT_NOT_HERE", "A query that runs for good has no LIMIT.", span=self.query.span)
+        query_id = self._query_id(context)
         analysed = analyse(self.query, context)
-        self._check(analysed, sink)
-        query_id = f"INSERTQUERY_{context.catalog.version}"
+        relation = self._fitted(analysed, sink)
         properties = tuple(sorted(context.properties.items()))
-        return (
-            StartQuery(Query(query_id, analysed.relation, sink, (analysed.source.name,), context.text, properties)),
-        )
+        return (StartQuery(Query(query_id, relation, sink, (analysed.source.name,), context.text, properties)),)
 
-    def _check(self, analysed: Analysed, sink: Source) -> None:
+    def _query_id(self, context: Context) -> str:
+        written = With.of(self.properties, self.span, known=OF_INSERT).text("QUERY_ID")
+        if written is None:
+            return f"INSERTQUERY_{context.catalog.version}"
+        query_id = written.upper()
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]*", query_id):
+            raise BindError("INVALID_PROPERTY", f"'{written}' can't be a query's id.", span=self.span)
+        if query_id in context.catalog.queries:
+            raise BindError("QUERY_EXISTS", f"There is a query {query_id} already.", span=self.span)
+        return query_id
+
+    def _fitted(self, analysed: Analysed, sink: Source) -> Relation:
+        """The query's rows as the sink's: the same columns in the same order, numbers widened where the sink's are."""
         if analysed.kind is not sink.kind:
             raise BindError("WRONG_KIND", f"The SELECT makes a {analysed.kind}, not a {sink.kind}.", span=self.span)
-        made = [(c.name, c.type, c.role) for c in analysed.schema]
-        wanted = [(c.name, c.type, c.role) for c in sink.schema]
-        if sorted(made, key=_by_role) != sorted(wanted, key=_by_role):
-            shown = ", ".join(f"{n} {t}{' KEY' if r is Role.KEY else ''}" for n, t, r in wanted)
+        made, wanted = list(analysed.schema), list(sink.schema)
+        same = [(c.name, c.role) for c in made] == [(c.name, c.role) for c in wanted]
+        if not same or not all(_widens(m.type, w.type) for m, w in zip(made, wanted, strict=True)):
             raise BindError(
                 "INCOMPATIBLE_COLUMNS",
                 f"The SELECT's columns are not those of {sink.name}.",
                 span=self.query.span,
-                hint=f"It has {shown}.",
+                hint=f"It has {_listed(wanted)}; the SELECT makes {_listed(made)}.",
             )
+        if all(m.type == w.type for m, w in zip(made, wanted, strict=True)):
+            return analysed.relation
+        items = (
+            Named(m.name, casts.implicit(Expr(quote(m.name), m.type, m.name), w.type))
+            for m, w in zip(made, wanted, strict=True)
+        )
+        return Project(analysed.relation, tuple(items))
 
 
-def _by_role(column: tuple[str, SqlType, Role]) -> tuple[bool, str]:
-    return column[2] is not Role.KEY, column[0]
+def _widens(given: SqlType, wanted: SqlType) -> bool:
+    """Whether a number goes into a wider one by itself; anything else only into its own type."""
+    if given == wanted:
+        return True
+    match given, wanted:
+        case (
+            (Scalar.INTEGER, Scalar.BIGINT | Scalar.DOUBLE)
+            | (Scalar.BIGINT, Scalar.DOUBLE)
+            | (Decimal(), Scalar.DOUBLE)
+        ):
+            return True
+        case (Scalar.INTEGER | Scalar.BIGINT | Decimal(), Decimal(precision, scale)):
+            held = casts.as_decimal(given)
+            return held.scale <= scale and held.precision - held.scale <= precision - scale
+        case _:
+            return False
+
+
+def _listed(columns: Iterable[Column]) -> str:
+    return ", ".join(f"{c.name} {c.type}{' KEY' if c.role is Role.KEY else ''}" for c in columns)
 
 
 def parse(parser: Parser) -> Statement:
@@ -118,8 +169,9 @@ def parse(parser: Parser) -> Statement:
     at = parser.at
     target = parser.identifier("a stream or table")
     span = parser.span_from(at)
-    if parser.is_word("SELECT"):
-        return InsertSelect(target, parse_query(parser), span)
+    properties = parser.properties() if parser.accept("WITH") else None
+    if properties is not None or parser.is_word("SELECT"):
+        return InsertSelect(target, parse_query(parser), properties or {}, span)
     columns = None
     if parser.accept_symbol("("):
         columns = parser.separated(lambda: parser.identifier("a column"))
