@@ -6,16 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from orion.errors import BindError, UnsupportedError
+from orion.errors import BindError
 from orion.ksql import ast
 from orion.ksql.aggregate_calls import bound_call
 from orion.ksql.bind import bind, function_of, require_boolean
+from orion.ksql.context import Context
+from orion.ksql.functions import functions
+from orion.ksql.inputs import Rows
 from orion.ksql.projection import check_columns, key_items, keys_first, names_of, same
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
-from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation
-from orion.plan.sources import WINDOW_BOUNDS, Kind, Source, Window, WindowKind
-from orion.schema import Column, Role, Schema, SqlType
+from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation, is_stateful
+from orion.plan.sources import WINDOW_BOUNDS, Kind, Window, WindowKind
+from orion.schema import Column, Role, Schema, SqlType, quote
 
 DAY_MS = 86_400_000
 # A window takes late rows for a day after its end unless the statement says otherwise.
@@ -23,44 +26,95 @@ DEFAULT_GRACE_MS = DAY_MS
 
 
 def aggregate(
-    query: ast.Query, items: list[ast.SelectItem], relation: Relation, source: Source, scope: Scope, *, transient: bool
+    query: ast.Query,
+    items: list[ast.SelectItem],
+    relation: Relation,
+    rows: Rows,
+    scope: Scope,
+    context: Context,
+    *,
+    transient: bool,
 ) -> tuple[Relation, Schema, Window | None]:
     """The folded relation, its output columns, and the window its keys carry."""
-    if source.kind is Kind.TABLE:
-        raise UnsupportedError("AGGREGATE_OF_TABLE", "Aggregates over a TABLE are not run yet.", span=query.span)
-    if query.partition_by:
-        raise BindError("PARTITION_BY_WITH_GROUP_BY", "PARTITION BY and GROUP BY exclude each other.", span=query.span)
-    for group in query.group_by:
-        if contains_aggregate(group):
-            raise BindError("AGGREGATE_NOT_HERE", "GROUP BY can't hold an aggregate.", span=group.span)
-    names = names_of(items, source)
-    keys = [] if transient else key_items(list(query.group_by), items, scope)
-    folding = Folding(scope, [(g, bind(g, scope)) for g in query.group_by], source)
+    _refuse(query, rows)
+    names = names_of(items, rows.schema.names)
+    keys = [] if transient else key_items([(g,) for g in query.group_by], items, scope)
+    folding = Folding(scope, [(g, bind(g, scope)) for g in query.group_by], rows, context.properties)
     window = window_of(query.window)
     having = folding.condition(query.having, window) if query.having is not None else None
     out = tuple(Named(name, folding.item(i.expression, window)) for name, i in zip(names, items, strict=True))
     calls = tuple(folding.calls)
     if not calls and not transient:
-        raise BindError("NO_AGGREGATE", "GROUP BY needs at least one aggregate in SELECT.", span=query.span)
+        raise BindError(
+            "NO_AGGREGATE",
+            "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.",
+            span=query.span,
+        )
     columns = tuple(Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(out))
     if transient:
         schema = Schema(columns)
     else:
-        check_columns(columns, items, query)
+        check_columns(columns, items, query, Kind.TABLE)
         schema = keys_first(columns, [names[at] for at in keys])
-    reason = _why_keyed(window, having, calls)
-    folded = Aggregate(relation, folding.key_columns(), calls, window, having, out, reason)
-    return folded, schema, window
+    folded = Aggregate(
+        relation,
+        folding.key_columns(),
+        calls,
+        window,
+        having,
+        out,
+        None,
+        of_table=_table_key(rows, calls, query) if rows.kind is Kind.TABLE else (),
+        final=query.emit is ast.Emit.FINAL,
+        each=context.properties.get("cache.max.bytes.buffering") == "0",
+    )
+    return replace(folded, keyed=_why_keyed(folded)), schema, window
 
 
-def _why_keyed(window: Window | None, having: Expr | None, calls: tuple[AggregateCall, ...]) -> str | None:
-    if window and window.kind is WindowKind.SESSION:
+def _refuse(query: ast.Query, rows: Rows) -> None:
+    if query.partition_by:
+        raise BindError("PARTITION_BY_WITH_GROUP_BY", "PARTITION BY and GROUP BY exclude each other.", span=query.span)
+    for group in query.group_by:
+        if contains_aggregate(group):
+            raise BindError("AGGREGATE_NOT_HERE", "GROUP BY can't hold an aggregate.", span=group.span)
+    if rows.kind is Kind.TABLE and query.window is not None:
+        raise BindError("WINDOW_OF_TABLE", "WINDOW clause is only supported for streams.", span=query.window.span)
+    if query.distinct:
+        raise BindError("INVALID_DISTINCT", "DISTINCT and GROUP BY exclude each other.", span=query.span)
+
+
+def _table_key(rows: Rows, calls: tuple[AggregateCall, ...], query: ast.Query) -> tuple[Expr, ...]:
+    """The key of the rows that are folded: by it their changes take back what they gave."""
+    once = [c.function for c in calls if (fold := functions()[c.function].fold) and fold.undo is None]
+    if once:
+        raise BindError(
+            "AGGREGATE_OF_TABLE",
+            f"The aggregation function(s) ({', '.join(once)}) cannot be applied to a table source, only to a stream "
+            "source.",
+            span=query.span,
+            hint="What they have taken in can't be taken back when a row changes.",
+        )
+    types = {c.name: c.type for c in rows.row}
+    names = [names[0] for names in rows.keys] + (list(WINDOW_BOUNDS) if rows.window else [])
+    return tuple(Expr(quote(n), types[n], n) for n in names)
+
+
+def _why_keyed(folded: Aggregate) -> str | None:
+    if folded.of_table:
+        return "a table's changed row takes back what it gave"
+    if folded.final:
+        return "EMIT FINAL tells a window when it closes"
+    if folded.window and folded.window.kind is WindowKind.SESSION:
         return "sessions merge, and a merged one is withdrawn"
-    if having is not None:
+    if folded.having is not None:
         return "HAVING withdraws a row that stops fulfilling it"
-    unordered = [c.function for c in calls if c.native is None]
+    unordered = [c.function for c in folded.calls if c.native is None]
     if unordered:
         return f"{unordered[0]} needs the order of arrival across partitions"
+    if folded.each:
+        return "every change is told by itself (the cache is off)"
+    if is_stateful(folded.input):
+        return "it follows another keyed operator"
     return None
 
 
@@ -90,7 +144,7 @@ class Folding:
 
     scope: Scope
     groups: list[tuple[ast.Expression, Expr]]
-    source: Source
+    source: Rows
     properties: Mapping[str, str] = field(default_factory=dict)
     calls: list[AggregateCall] = field(default_factory=list)
     _seen: dict[ast.Expression, str] = field(default_factory=dict)
@@ -165,7 +219,7 @@ class Folding:
             node,
             name,
             self.scope,
-            value_format=self.source.value.format,
+            value_format=self.source.first.value.format,
             in_order=self._grouped_by_key(),
             properties=self.properties,
         )

@@ -10,6 +10,7 @@ from decimal import Decimal as Number
 from enum import StrEnum
 
 from orion.errors import Span
+from orion.ksql.functions.declare import Function
 from orion.schema import SqlType
 
 NOWHERE = Span(0, 0)
@@ -102,6 +103,7 @@ class Cast(Node):
 class Call(Node):
     name: str
     args: tuple[Expression, ...]
+    declared: Function | None = field(default=None, compare=False)  # of a function that people have added
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +185,25 @@ class SelectItem(Node):
 
 @dataclass(frozen=True, slots=True)
 class From(Node):
-    source: str
+    """A stream or table, or a query in its place, under an alias."""
+
+    source: str | Query
     alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class WithinClause(Node):
+    before_ms: int
+    after_ms: int
+    grace_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinClause(Node):
+    type: str  # INNER LEFT RIGHT FULL
+    right: From
+    within: WithinClause | None
+    on: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,3 +219,6 @@ class Query(Node):
     having: Expression | None = None
     emit: Emit | None = None
     limit: int | None = None
+    joins: tuple[JoinClause, ...] = ()
+    distinct: bool = False
+    unions: tuple[Query, ...] = ()  # UNION ALL with these

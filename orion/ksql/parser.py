@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal as Number
 from typing import NoReturn, TypeGuard, TypeVar
 
 from orion.errors import ParseError, Span, UnsupportedError, hint_nearest
 from orion.ksql import ast
+from orion.ksql.python_functions import declared
 from orion.ksql.tokens import Kind, Token, tokenize
+from orion.plan.definitions import PythonFunction
 from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct
 
 T = TypeVar("T")
@@ -51,8 +53,16 @@ def _is_number(value: object) -> TypeGuard[int | float | Number]:
 class Parser:
     """A cursor over the tokens of one script."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(
+        self,
+        text: str,
+        types: Mapping[str, SqlType] | None = None,
+        functions: Mapping[str, PythonFunction] | None = None,
+    ) -> None:
+        """`types` and `functions` are those that people have added to the language's own."""
         self.text = text
+        self.types = types or {}
+        self.functions = functions or {}
         self.tokens = tokenize(text)
         self.at = 0
 
@@ -199,7 +209,9 @@ class Parser:
                         self.integer("a length")
                     self.expect_symbol(")")
                 return TYPE_NAMES[name]
-        known = [*TYPE_NAMES, "DECIMAL", "ARRAY", "MAP", "STRUCT"]
+            case _ if name in self.types:
+                return self.types[name]
+        known = [*TYPE_NAMES, "DECIMAL", "ARRAY", "MAP", "STRUCT", *self.types]
         raise ParseError(
             "UNKNOWN_TYPE",
             f"There is no type {name}.",
@@ -461,4 +473,5 @@ class Parser:
         if name in _WITH_UNIT and args and isinstance(args[0], ast.Name):
             args = (ast.Literal(args[0].name, span=args[0].span), *args[1:])
         self.expect_symbol(")")
-        return ast.Call(name, args, span=self.span_from(start))
+        own = self.functions.get(name)
+        return ast.Call(name, args, declared(own) if own else None, span=self.span_from(start))

@@ -11,20 +11,20 @@ from orion.ksql import ast
 from orion.ksql.bind import bind, is_null
 from orion.ksql.casts import contains_map
 from orion.ksql.scope import Scope
-from orion.plan.sources import PSEUDO, WINDOW_BOUNDS, Source
+from orion.plan.sources import PSEUDO, WINDOW_BOUNDS, Kind
 from orion.schema import Column, Role, Schema
 
 RESERVED_COLUMNS = frozenset((*PSEUDO, *WINDOW_BOUNDS))
 MAP_AS_KEY, MAP_AS_KEY_HINT = "A MAP can't be in a key.", "Its entries have no order to compare by."
 
 
-def names_of(items: list[ast.SelectItem], source: Source) -> list[str]:
-    """The output's names: the alias or the column; else a new one, that neither the source nor the output has yet.
+def names_of(items: list[ast.SelectItem], known: Sequence[str]) -> list[str]:
+    """The output's names: the alias or the column; else a new one, that neither the rows (`known`) nor the output has.
 
     A field's new name is FIELD, FIELD_1 ...; that of any other expression KSQL_COL_0, KSQL_COL_1 ...
     """
     given = [i.alias or (i.expression.name if isinstance(i.expression, ast.Name) else None) for i in items]
-    taken = {*source.schema.names, *(g for g in given if g is not None)}
+    taken = {*known, *(g for g in given if g is not None)}
     return [name or _new_name(item.expression, taken) for name, item in zip(given, items, strict=True)]
 
 
@@ -44,13 +44,13 @@ def keys_first(columns: Iterable[Column], keys: Sequence[str] = ()) -> Schema:
     return Schema(tuple(ordered))
 
 
-def key_items(wanted: list[ast.Expression], items: list[ast.SelectItem], scope: Scope) -> list[int]:
-    """Which select items are the key's columns. Every key column must be among them, once."""
+def key_items(wanted: Sequence[tuple[ast.Expression, ...]], items: list[ast.SelectItem], scope: Scope) -> list[int]:
+    """Which select items are the key's columns: for each of them the first of its expressions that is selected."""
     found: list[int] = []
-    for key in wanted:
-        places = [at for at, item in enumerate(items) if same(item.expression, key)]
+    for choices in wanted:
+        places = next((p for p in (_places(c, items) for c in choices) if p), [])
         if not places:
-            shown = bind(key, scope).text
+            shown = " or ".join(bind(c, scope).text for c in choices)
             raise BindError(
                 "KEY_MISSING",
                 f"Key missing from projection: the query must select {shown}.",
@@ -58,6 +58,7 @@ def key_items(wanted: list[ast.Expression], items: list[ast.SelectItem], scope: 
                 hint=f"Add {shown} to the SELECT list.",
             )
         if len(places) > 1:
+            key = items[places[0]].expression
             raise BindError(
                 "KEY_TWICE",
                 f"The key {bind(key, scope).text} stands more than once in the SELECT list.",
@@ -66,6 +67,10 @@ def key_items(wanted: list[ast.Expression], items: list[ast.SelectItem], scope: 
             )
         found.append(places[0])
     return found
+
+
+def _places(key: ast.Expression, items: list[ast.SelectItem]) -> list[int]:
+    return [at for at, item in enumerate(items) if same(item.expression, key)]
 
 
 def same(left: ast.Expression, right: ast.Expression) -> bool:
@@ -82,7 +87,7 @@ def refuse_untyped(items: list[ast.SelectItem]) -> None:
             raise BindError("NULL_TYPE", "A column that is NULL has no type.", span=item.span, hint=hint)
 
 
-def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], query: ast.Query) -> None:
+def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], query: ast.Query, kind: Kind) -> None:
     """The output's columns make a source: unique names, none reserved, something in the value, no MAP in the key."""
     seen: set[str] = set()
     for column, item in zip(columns, items, strict=True):
@@ -98,7 +103,7 @@ def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], quer
         if column.role is Role.KEY and contains_map(column.type):
             raise BindError("INVALID_KEY", MAP_AS_KEY, span=item.span, hint=MAP_AS_KEY_HINT)
         seen.add(column.name)
-    if not any(c.role is Role.VALUE for c in columns):
+    if kind is Kind.TABLE and not any(c.role is Role.VALUE for c in columns):
         raise BindError(
             "NO_VALUE_COLUMN",
             "The projection has no value column.",

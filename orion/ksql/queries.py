@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from orion.errors import ParseError, UnsupportedError
+from dataclasses import replace
+
+from orion.errors import ParseError
 from orion.ksql import ast
 from orion.ksql.parser import RESERVED, Parser
 from orion.ksql.tokens import Kind, Token
@@ -11,21 +13,76 @@ _JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS")
 
 
 def parse_query(parser: Parser) -> ast.Query:
+    """SELECT ... [UNION ALL SELECT ...] [EMIT ...] [LIMIT n]."""
+    query = _select(parser)
+    others: list[ast.Query] = []
+    while parser.accept("UNION"):
+        parser.expect("ALL")
+        others.append(_select(parser))
+    return replace(query, unions=tuple(others)) if others else query
+
+
+def _select(parser: Parser) -> ast.Query:
     start = parser.at
     parser.expect("SELECT")
+    distinct = parser.accept("DISTINCT")
     items = parser.separated(lambda: _item(parser))
     parser.expect("FROM")
     source = _from(parser)
+    joins: list[ast.JoinClause] = []
+    while parser.is_word(*_JOINS):
+        joins.append(_join(parser))
     window = _window(parser) if parser.accept("WINDOW") else None
     where = parser.expression() if parser.accept("WHERE") else None
     partition_by = _grouping(parser) if parser.accept("PARTITION") else ()
     group_by = _grouping(parser) if parser.accept("GROUP") else ()
+    if not partition_by and parser.accept("PARTITION"):
+        partition_by = _grouping(parser)
     having = parser.expression() if parser.accept("HAVING") else None
     emit = _emit(parser) if parser.accept("EMIT") else None
     limit = parser.integer("how many rows") if parser.accept("LIMIT") else None
     return ast.Query(
-        items, source, window, where, group_by, partition_by, having, emit, limit, span=parser.span_from(start)
+        items,
+        source,
+        window,
+        where,
+        group_by,
+        partition_by,
+        having,
+        emit,
+        limit,
+        tuple(joins),
+        distinct,
+        span=parser.span_from(start),
     )
+
+
+def _join(parser: Parser) -> ast.JoinClause:
+    start = parser.at
+    if parser.is_word("CROSS"):
+        parser.fail("INNER, LEFT, RIGHT or FULL: each row would meet every other")
+    kind = "INNER" if parser.is_word("JOIN") else parser.advance().text
+    if kind != "INNER":
+        parser.accept("OUTER")
+    parser.expect("JOIN")
+    right = _from(parser)
+    within = _within(parser) if parser.accept("WITHIN") else None
+    parser.expect("ON")
+    on = parser.expression()
+    return ast.JoinClause(kind, right, within, on, span=parser.span_from(start))
+
+
+def _within(parser: Parser) -> ast.WithinClause:
+    start = parser.at
+    if parser.accept_symbol("("):
+        before = parser.duration_ms()
+        parser.expect_symbol(",")
+        after = parser.duration_ms()
+        parser.expect_symbol(")")
+    else:
+        before = after = parser.duration_ms()
+    grace = parser.duration_ms() if parser.accept("GRACE", "PERIOD") else None
+    return ast.WithinClause(before, after, grace, span=parser.span_from(start))
 
 
 def _item(parser: Parser) -> ast.SelectItem:
@@ -40,23 +97,26 @@ def _item(parser: Parser) -> ast.SelectItem:
     return ast.SelectItem(expression, alias, span=parser.span_from(start))
 
 
-_CLAUSES = ("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT")
+_CLAUSES = ("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT", "UNION", "ON", "WITHIN")
 
 
 def _from(parser: Parser) -> ast.From:
     start = parser.at
+    if parser.accept_symbol("("):
+        query = parse_query(parser)
+        parser.expect_symbol(")")
+        parser.accept("AS")
+        return ast.From(query, parser.identifier("an alias of the query"), span=parser.span_from(start))
     source = parser.identifier("a stream or table")
     alias = source
     following = parser.peek()
-    ends = following.kind is Kind.END or following.is_symbol(";") or following.is_word(*_CLAUSES, *_JOINS)
+    ends = following.kind is Kind.END or following.is_symbol(";", ")") or following.is_word(*_CLAUSES, *_JOINS)
     if parser.accept("AS") or (_is_name(parser.token) and ends):
         alias = parser.identifier("an alias")
     elif _is_name(parser.token):
-        parser.fail(f"{', '.join(_CLAUSES)} or the end of the statement", *_CLAUSES, *_JOINS)
-    span = parser.span_from(start)
-    if parser.is_word(*_JOINS):
-        raise UnsupportedError("JOIN", "Joins are not run yet.", span=parser.token.span, text=parser.text)
-    return ast.From(source, alias, span=span)
+        clauses = _CLAUSES[:-3]
+        parser.fail(f"{', '.join(clauses)} or the end of the statement", *clauses, *_JOINS)
+    return ast.From(source, alias, span=parser.span_from(start))
 
 
 def _is_name(token: Token) -> bool:

@@ -5,13 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
+from orion.plan.codec import dumps
+from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
-from orion.plan.steps import CreateConnector, DefineSource, DropConnector, DropSource, StartQuery, Step, StopQuery
+from orion.plan.steps import (
+    CreateConnector,
+    DefineFunction,
+    DefineSource,
+    DefineType,
+    DropConnector,
+    DropFunction,
+    DropSource,
+    DropType,
+    PauseQuery,
+    ReplaceQuery,
+    ResumeQuery,
+    StartQuery,
+    Step,
+    StopQuery,
+)
 
 T = TypeVar("T")
+
+Entry = Source | Query | Connector | CustomType | PythonFunction
+EntryClass = type[Source] | type[Query] | type[Connector] | type[CustomType] | type[PythonFunction]
 
 
 def _empty() -> Mapping[str, T]:
@@ -25,9 +45,11 @@ class Catalog:
     sources: Mapping[str, Source] = field(default_factory=_empty)
     queries: Mapping[str, Query] = field(default_factory=_empty)
     connectors: Mapping[str, Connector] = field(default_factory=_empty)
+    types: Mapping[str, CustomType] = field(default_factory=_empty)
+    functions: Mapping[str, PythonFunction] = field(default_factory=_empty)
     version: int = 0
 
-    def put(self, entry: Source | Query | Connector) -> Catalog:
+    def put(self, entry: Entry) -> Catalog:
         match entry:
             case Source():
                 return replace(self, sources=_with(self.sources, entry.name, entry))
@@ -35,29 +57,55 @@ class Catalog:
                 return replace(self, queries=_with(self.queries, entry.id, entry))
             case Connector():
                 return replace(self, connectors=_with(self.connectors, entry.name, entry))
+            case CustomType():
+                return replace(self, types=_with(self.types, entry.name, entry))
+            case PythonFunction():
+                return replace(self, functions=_with(self.functions, entry.name, entry))
+            case _:
+                assert_never(entry)
 
-    def drop(self, kind: type[Source] | type[Query] | type[Connector], name: str) -> Catalog:
+    def drop(self, kind: EntryClass, name: str) -> Catalog:
         if kind is Source:
             return replace(self, sources=_without(self.sources, name))
         if kind is Query:
             return replace(self, queries=_without(self.queries, name))
-        return replace(self, connectors=_without(self.connectors, name))
+        if kind is Connector:
+            return replace(self, connectors=_without(self.connectors, name))
+        if kind is CustomType:
+            return replace(self, types=_without(self.types, name))
+        return replace(self, functions=_without(self.functions, name))
 
     def after(self, step: Step) -> Catalog:
         """What exists once a step is done, for whoever has no journal: tests, and plans of several statements."""
+        changed = self._after(step)
+        return self if changed is self else replace(changed, version=self.version + 1)
+
+    def _after(self, step: Step) -> Catalog:
         match step:
             case DefineSource(source):
-                return replace(self.put(source), version=self.version + 1)
+                return self.put(source)
             case StartQuery(query):
-                return replace(self.put(query), version=self.version + 1)
+                return self.put(query)
+            case ReplaceQuery(id, query):
+                return self.drop(Query, id).put(query)
             case StopQuery(id):
                 return self.drop(Query, id)
+            case PauseQuery(id) | ResumeQuery(id):
+                return self.put(replace(self.queries[id], paused=isinstance(step, PauseQuery)))
             case DropSource(name):
                 return self.drop(Source, name)
             case CreateConnector(connector):
                 return self.put(connector)
             case DropConnector(name):
                 return self.drop(Connector, name)
+            case DefineType(type_):
+                return self.put(type_)
+            case DropType(name):
+                return self.drop(CustomType, name)
+            case DefineFunction(function):
+                return self.put(function)
+            case DropFunction(name):
+                return self.drop(PythonFunction, name)
             case _:
                 return self
 
@@ -69,6 +117,11 @@ class Catalog:
 
     def writers_of(self, source: str) -> list[str]:
         return [q.id for q in self.queries.values() if q.sink.name == source]
+
+    def callers_of(self, function: PythonFunction) -> list[str]:
+        """Ids of the queries that call a Python function, by the name that Spark knows this very body by."""
+        called = f"{function.spark_name}("
+        return [q.id for q in self.queries.values() if called in dumps(q.relation)]
 
 
 def _with(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:

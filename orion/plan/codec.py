@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Any
 
 from orion import schema
-from orion.plan import relations, sources
+from orion.plan import definitions, relations, sources
 
 _TYPES: dict[str, type[Any]] = {
     cls.__name__: cls
-    for module in (schema, sources, relations)
+    for module in (schema, sources, relations, definitions)
     for cls in vars(module).values()
     if isinstance(cls, type)
     and (dataclasses.is_dataclass(cls) or issubclass(cls, Enum))

@@ -5,15 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from orion.plan.relations import Aggregate, Filter, Named, Project, Query, Relation, Scan, is_stateful
+from orion.plan.codec import dumps
+from orion.plan.definitions import python_calls
+from orion.plan.relations import (
+    Aggregate,
+    Distinct,
+    Explode,
+    Expr,
+    Filter,
+    Join,
+    JoinKind,
+    Named,
+    Project,
+    Query,
+    Relation,
+    Scan,
+    Settle,
+    Union,
+    inputs,
+    is_stateful,
+)
 from orion.plan.sources import ROWTIME, Kind, Serde, Source
 from orion.plan.steps import (
     Ask,
+    AssertRow,
+    AssertSource,
+    AssertTopic,
     CreateConnector,
+    DefineFunction,
     DefineSource,
+    DefineType,
     Describe,
     DropConnector,
+    DropFunction,
     DropSource,
+    DropType,
     EnsureTopic,
     Explain,
     InsertRow,
@@ -22,14 +48,18 @@ from orion.plan.steps import (
     Plan,
     PrintTopic,
     Push,
+    ReplaceQuery,
     ResumeQuery,
     SetProperty,
+    SetVariable,
     Show,
     StartQuery,
     Step,
     StopQuery,
 )
 from orion.schema import Role
+
+_DEFINED = {"created": "define", "altered": "alter to", "replaced": "replace by"}
 
 
 def plan_tree(plan: Plan) -> str:
@@ -51,9 +81,13 @@ def _step(step: Step) -> Iterator[str]:
             copies = f", {replicas} replicas" if replicas else ""
             settings = "".join(f", {name}={value}" for name, value in config)
             yield f"topic {topic}: {how}{copies}{settings}"
-        case DefineSource(source):
-            yield f"define {_source(source)}"
+        case DefineSource(source, done):
+            yield f"{_DEFINED.get(done, 'define')} {_source(source)}"
         case StartQuery(query):
+            yield from _query(query)
+        case ReplaceQuery(old, query, continues):
+            how = " and go on from where it is" if continues else ", delete its checkpoint and start from the beginning"
+            yield f"stop {old}{how}"
             yield from _query(query)
         case StopQuery(name):
             yield f"terminate {name} and delete its checkpoint"
@@ -68,11 +102,28 @@ def _step(step: Step) -> Iterator[str]:
             yield f"start sink {connector.name} ({connector.plugin}) from {topics}"
         case DropConnector(name):
             yield f"stop connector {name} and forget how far it was"
-        case InsertRow(source, values, rowtime):
-            written = [*values, *([(ROWTIME, rowtime)] if rowtime else [])]
-            yield f"write one record to {source.topic}: {', '.join(f'{n}={e.text}' for n, e in written)}"
+        case DefineType(type_):
+            yield f"define type {type_.name} as {type_.type}"
+        case DropType(name):
+            yield f"drop type {name}"
+        case DefineFunction(function):
+            yield f"define function {function.name}{function.signature} returns {function.returns}, in Python"
+        case DropFunction(name):
+            yield f"drop function {name}"
+        case InsertRow(source):
+            yield f"write one record to {source.topic}: {_values(step)}"
         case SetProperty(name, value):
             yield f"set {name} to {value}" if value is not None else f"unset {name}"
+        case SetVariable(name, value):
+            yield f"define variable {name} as {value}" if value is not None else f"undefine variable {name}"
+        case AssertTopic(topic, exists, wanted, timeout_ms):
+            like = "".join(f", {name} {value}" for name, value in wanted)
+            yield f"wait at most {timeout_ms} ms until topic {topic} is {'' if exists else 'not '}there{like}"
+        case AssertRow(row, deleted):
+            what = "a deletion: " if deleted else ""
+            yield f"check that the next record of {row.source.topic} is {what}{_values(row)}"
+        case AssertSource(name, expected):
+            yield f"check that {name} is {_source(expected)}"
         case Nothing(message):
             yield f"nothing: {message}"
         case _:
@@ -84,7 +135,7 @@ def _ask(ask: Ask) -> Iterator[str]:
         case Show(what, extended, everything):
             yield f"list {'all ' if everything else ''}{what.lower()}{', extended' if extended else ''}"
         case Describe(what, name, extended):
-            yield f"describe {what.lower()} {name}{', extended' if extended else ''}"
+            yield f"describe {what.lower()}{f' {name}' if name else ''}{', extended' if extended else ''}"
         case Explain(plan, query_id):
             yield "explain" if plan else f"explain the query {query_id}"
             yield from (f"  {line}" for line in plan_tree(plan).splitlines()) if plan else ()
@@ -95,6 +146,7 @@ def _ask(ask: Ask) -> Iterator[str]:
         case Push(query):
             start = "beginning" if query.from_beginning else "end"
             yield f"push query from the {start} of the log" + (f", {query.limit} rows" if query.limit else "")
+            yield from _python(query.relation)
             yield from _tree(query.relation, 1)
         case _:
             assert_never(ask)
@@ -103,32 +155,79 @@ def _ask(ask: Ask) -> Iterator[str]:
 def _query(query: Query) -> Iterator[str]:
     state = "stateful" if is_stateful(query.relation) else "stateless"
     yield f"query {query.id} ({state}, exactly once) -> topic {query.sink.topic}, dead letters {query.dead_letters}"
+    yield from _python(query.relation)
     yield from _tree(query.relation, 1)
+
+
+def _python(relation: Relation) -> Iterator[str]:
+    called = python_calls(dumps(relation))
+    if called:
+        yield f"  in Python, Arrow batches to worker processes and back: {', '.join(called)}"
 
 
 def _tree(relation: Relation, depth: int) -> Iterator[str]:
     indent = "  " * depth
+    for line in _node(relation):
+        yield f"{indent}{line}"
+    for inner in inputs(relation):
+        yield from _tree(inner, depth + 1)
+
+
+def _node(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan(source):
-            yield f"{indent}scan {_source(source)}"
-        case Filter(inner, condition):
-            yield f"{indent}filter {condition.text}"
-            yield from _tree(inner, depth + 1)
-        case Project(inner, items):
-            yield f"{indent}project {_items(items)}"
-            yield from _tree(inner, depth + 1)
+            yield f"scan {_source(source)}"
+        case Filter(_, condition):
+            yield f"filter {condition.text}"
+        case Project(_, items):
+            yield f"project {_items(items)}"
+        case Explode(_, items):
+            yield f"explode {_items(items)}"
+        case Settle():
+            yield "settle: a deletion of what was never there is left out"
+        case Distinct(_, columns, window):
+            yield f"distinct {', '.join(c.name for c in columns)} in {window}"
+        case Union():
+            yield "union all"
+        case Join():
+            yield from _join(relation)
         case Aggregate():
-            yield f"{indent}aggregate {_items(relation.items)}"
-            yield f"{indent}  by {', '.join(k.expr.text for k in relation.keys)}"
-            if relation.window:
-                yield f"{indent}  window {relation.window} GRACE {relation.window.grace_ms} MILLISECONDS"
-            if relation.having:
-                yield f"{indent}  having {relation.having.text}"
-            how = f"keyed processor in Python: {relation.keyed}" if relation.keyed else "Spark's own aggregation"
-            yield f"{indent}  operator {how}"
-            yield from _tree(relation.input, depth + 1)
+            yield from _aggregate(relation)
         case _:
             assert_never(relation)
+
+
+def _join(join: Join) -> Iterator[str]:
+    yield f"{join.type.lower()} join, {join.kind.lower()}, on {_texts(join.left.on)} = {_texts(join.right.on)}"
+    if join.within:
+        grace = f"{join.within.grace_ms} MILLISECONDS"
+        how = "" if join.within.patient else ", rows without a partner come out at once"
+        yield f"  within {join.within.before_ms} before, {join.within.after_ms} after, GRACE {grace}{how}"
+    if join.kind is JoinKind.FOREIGN_KEY:
+        yield f"  keyed by {_texts(join.left_key)}"
+    yield "  operator keyed tasks in Python: both sides are kept and met row by row"
+
+
+def _texts(expressions: tuple[Expr, ...]) -> str:
+    shown = ", ".join(e.text for e in expressions)
+    return shown if len(expressions) == 1 else f"({shown})"
+
+
+def _aggregate(relation: Aggregate) -> Iterator[str]:
+    yield f"aggregate {_items(relation.items)}"
+    yield f"  by {', '.join(k.expr.text for k in relation.keys)}"
+    if relation.window:
+        emitted = ", emitted when it closes" if relation.final else ""
+        yield f"  window {relation.window} GRACE {relation.window.grace_ms} MILLISECONDS{emitted}"
+    if relation.having:
+        yield f"  having {relation.having.text}"
+    how = f"keyed tasks in Python: {relation.keyed}" if relation.keyed else "Spark's own aggregation"
+    yield f"  operator {how}"
+
+
+def _values(row: InsertRow) -> str:
+    written = [*row.values, *([(ROWTIME, row.rowtime)] if row.rowtime else [])]
+    return ", ".join(f"{n}={e.text}" for n, e in written)
 
 
 def _items(items: tuple[Named, ...]) -> str:

@@ -3,55 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from orion.plan.codec import dumps
-from orion.plan.relations import (
-    Aggregate,
-    Expr,
-    Filter,
-    Named,
-    Project,
-    Query,
-    Relation,
-    Scan,
-)
+from orion.plan.relations import Aggregate, Expr, Query
 from orion.plan.sources import Source
 
 
 def fingerprint(query: Query) -> str:
-    meaning = dumps(_bare(query.relation)) + dumps(_source(query.sink))
+    meaning = dumps(_bare(query.relation)) + dumps(_bare(query.sink)) + str(query.tasks)
     return hashlib.sha256(meaning.encode()).hexdigest()[:16]
 
 
-def _source(source: Source) -> Source:
-    return replace(source, statement="", query_id=None)
-
-
-def _expr(expr: Expr) -> Expr:
-    return replace(expr, text="")
-
-
-def _named(items: tuple[Named, ...]) -> tuple[Named, ...]:
-    return tuple(Named(i.name, _expr(i.expr)) for i in items)
-
-
-def _bare(relation: Relation) -> Relation:
-    """The relation without the texts people wrote."""
-    match relation:
-        case Scan(source):
-            return Scan(_source(source))
-        case Filter(inner, condition):
-            return Filter(_bare(inner), _expr(condition))
-        case Project(inner, items):
-            return Project(_bare(inner), _named(items))
-        case Aggregate():
-            return replace(
-                relation,
-                input=_bare(relation.input),
-                keys=_named(relation.keys),
-                calls=tuple(replace(c, args=tuple(map(_expr, c.args))) for c in relation.calls),
-                having=_expr(relation.having) if relation.having else None,
-                items=_named(relation.items),
-                keyed=None if relation.keyed is None else "",  # the reason is words, the operator is meaning
-            )
+def _bare(value: Any) -> Any:
+    """The value without the texts people wrote: what is left is what it does."""
+    match value:
+        case Expr():
+            return replace(value, text="")
+        case Source():
+            return replace(value, statement="", query_id=None)
+        case Aggregate(keyed=str()):
+            value = replace(value, keyed="")  # the reason is words, the operator is meaning
+        case tuple():
+            return tuple(_bare(item) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    return replace(value, **{f.name: _bare(getattr(value, f.name)) for f in fields(value)})

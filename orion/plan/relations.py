@@ -6,6 +6,7 @@ The union is closed: readers `match` over it and end in `assert_never`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from orion.plan.sources import Kind, Source, Window
 from orion.schema import SqlType
@@ -48,8 +49,11 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
+    """Rows that fulfil a condition. A row of a table that doesn't is no row: it comes out as a deletion."""
+
     input: Relation
     condition: Expr
+    of_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,92 @@ class Project:
 
     input: Relation
     items: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explode:
+    """Each row as often as the longest of its arrays has elements; `items` are the arrays, by new columns' names."""
+
+    input: Relation
+    items: tuple[Named, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """A table whose rows come and go by a WHERE: a deletion of what was never there is left out.
+
+    `columns` are all of its columns, the first `keys` of them its key.
+    """
+
+    input: Relation
+    columns: tuple[Named, ...]
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """A stream's rows, each different one once in a window."""
+
+    input: Relation
+    columns: tuple[Named, ...]
+    window: Window
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The rows of several relations with the same columns."""
+
+    inputs: tuple[Relation, ...]
+
+
+class JoinType(StrEnum):
+    INNER = "INNER"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL"
+
+
+class JoinKind(StrEnum):
+    STREAM_STREAM = "STREAM-STREAM"
+    STREAM_TABLE = "STREAM-TABLE"
+    TABLE_TABLE = "TABLE-TABLE"
+    FOREIGN_KEY = "FOREIGN-KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """How far a right row may be before and after a left one. `patient`: GRACE PERIOD was given, so that a row without
+    a partner comes out when none can come any more, and not at once."""
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+    patient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One input of a join: its columns, and the expressions that must equal the other side's."""
+
+    input: Relation
+    columns: tuple[Named, ...]
+    on: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows. Out come both sides' columns and the `key`, under the names it has; ROWTIME is the later one's.
+
+    The key is what the sides are equal in; of a foreign-key join it is the left table's own, given by `left_key`.
+    """
+
+    left: Side
+    right: Side
+    kind: JoinKind
+    type: JoinType
+    within: Within | None
+    key: tuple[Named, ...]
+    left_key: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +164,16 @@ class Aggregate:
     having: Expr | None
     items: tuple[Named, ...]
     keyed: str | None  # why it needs the keyed operator; None: Spark's own aggregation gives the same
+    of_table: tuple[Expr, ...] = ()  # the key of the table that is folded: its rows' changes take back what they gave
+    final: bool = False  # a window comes out once, when it closes
+    each: bool = False  # every row's change comes out by itself, not a batch's as one
+    ttl_ms: int | None = None  # a group that gets no row for so long is deleted
 
 
-Relation = Scan | Filter | Project | Aggregate
+Relation = Scan | Filter | Project | Explode | Settle | Distinct | Union | Join | Aggregate
+
+
+DEFAULT_TASKS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +187,7 @@ class Query:
     statement: str = ""
     properties: tuple[tuple[str, str], ...] = ()
     paused: bool = False
+    tasks: int = DEFAULT_TASKS  # over how many its keyed operators spread; its state lies with them
 
     @property
     def dead_letters(self) -> str:
@@ -106,22 +204,35 @@ class Transient:
     source: str
     limit: int | None
     from_beginning: bool
+    tasks: int = DEFAULT_TASKS
+
+
+def inputs(relation: Relation) -> tuple[Relation, ...]:
+    """What a relation is made of directly."""
+    match relation:
+        case Scan():
+            return ()
+        case Union(found):
+            return found
+        case Join(left, right):
+            return (left.input, right.input)
+        case (
+            Filter(input=inner)
+            | Project(input=inner)
+            | Explode(input=inner)
+            | Settle(input=inner)
+            | Distinct(input=inner)
+            | Aggregate(input=inner)
+        ):
+            return (inner,)
 
 
 def scans(relation: Relation) -> tuple[Source, ...]:
-    """Every source a relation reads."""
-    match relation:
-        case Scan(source):
-            return (source,)
-        case Filter(input=inner) | Project(input=inner) | Aggregate(input=inner):
-            return scans(inner)
+    """Every source a relation reads; one that is read twice is there twice."""
+    if isinstance(relation, Scan):
+        return (relation.source,)
+    return tuple(source for inner in inputs(relation) for source in scans(inner))
 
 
 def is_stateful(relation: Relation) -> bool:
-    match relation:
-        case Scan():
-            return False
-        case Filter(input=inner) | Project(input=inner):
-            return is_stateful(inner)
-        case Aggregate():
-            return True
+    return isinstance(relation, Settle | Distinct | Join | Aggregate) or any(map(is_stateful, inputs(relation)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Expr, Query, Transient
 from orion.plan.sources import Connector, Kind, Source
 
@@ -26,11 +27,21 @@ class EnsureTopic:
 @dataclass(frozen=True, slots=True)
 class DefineSource:
     source: Source
+    done: str = "created"  # or altered, or replaced: what to tell
 
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
     query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceQuery:
+    """A query takes another one's place: from where that one is (`continues`), or from the start with a new id."""
+
+    id: str
+    query: Query
+    continues: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,26 @@ class DropConnector:
 
 
 @dataclass(frozen=True, slots=True)
+class DefineType:
+    type: CustomType
+
+
+@dataclass(frozen=True, slots=True)
+class DropType:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefineFunction:
+    function: PythonFunction
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class InsertRow:
     """One record into a source's topic. Values are constant expressions, by column; `rowtime` likewise."""
 
@@ -83,6 +114,39 @@ class SetProperty:
 
 
 @dataclass(frozen=True, slots=True)
+class SetVariable:
+    name: str  # in upper case
+    value: str | None  # None: it is no more
+
+
+@dataclass(frozen=True, slots=True)
+class AssertTopic:
+    """The topic is there with these settings, or isn't there, before the time is over."""
+
+    topic: str
+    exists: bool
+    settings: tuple[tuple[str, int], ...]  # PARTITIONS, REPLICAS
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AssertRow:
+    """The next record of a source's topic holds these values, or (`deleted`) none under this key. For tests alone."""
+
+    row: InsertRow
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AssertSource:
+    """A source has these columns and, as far as they are told, these properties. For tests alone."""
+
+    name: str
+    expected: Source
+    properties: tuple[str, ...]  # which of its properties the statement names
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """Already as asked (IF NOT EXISTS, IF EXISTS)."""
 
@@ -93,18 +157,38 @@ Step = (
     EnsureTopic
     | DefineSource
     | StartQuery
+    | ReplaceQuery
     | StopQuery
     | PauseQuery
     | ResumeQuery
     | DropSource
     | CreateConnector
     | DropConnector
+    | DefineType
+    | DropType
+    | DefineFunction
+    | DropFunction
     | InsertRow
     | SetProperty
+    | SetVariable
+    | AssertTopic
+    | AssertRow
+    | AssertSource
     | Nothing
 )
 
-What = Literal["TOPICS", "STREAMS", "TABLES", "QUERIES", "FUNCTIONS", "PROPERTIES", "CONNECTORS"]
+What = Literal[
+    "TOPICS",
+    "STREAMS",
+    "TABLES",
+    "QUERIES",
+    "FUNCTIONS",
+    "PROPERTIES",
+    "TYPES",
+    "VARIABLES",
+    "CONNECTORS",
+    "CONNECTOR PLUGINS",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +196,13 @@ class Show:
     what: What
     extended: bool = False
     all: bool = False
+    only: str | None = None  # SOURCE or SINK, of connectors
 
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    what: Literal["SOURCE", "FUNCTION", "CONNECTOR"]
-    name: str
+    what: Literal["SOURCE", "STREAMS", "TABLES", "FUNCTION", "CONNECTOR"]
+    name: str  # empty where all are described
     extended: bool = False
 
 

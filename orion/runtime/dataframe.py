@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import assert_never
 
 from pyspark.sql import DataFrame
 
-from orion.plan.relations import Aggregate, Filter, Project, Query, Relation, Scan, is_stateful, scans
-from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source
+from orion.plan.relations import (
+    DEFAULT_TASKS,
+    Aggregate,
+    Distinct,
+    Explode,
+    Filter,
+    Join,
+    Project,
+    Query,
+    Relation,
+    Scan,
+    Settle,
+    Union,
+    is_stateful,
+    scans,
+)
+from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source
 from orion.runtime import emit, rows
-from orion.runtime.operators import keyed_aggregate, native_aggregate
+from orion.runtime.operators import join, keyed_aggregate, native_aggregate, rowwise
+from orion.runtime.operators.tasks import Spread
 from orion.runtime.scan import decoded
 from orion.schema import quote
 
@@ -19,44 +36,85 @@ Read = Callable[[Source], DataFrame]
 
 def outgoing(query: Query, read: Read) -> DataFrame:
     """Everything a query writes, as Kafka records: its results, and its dead letters."""
-    frame = build(query.relation, read)
+    frame = build(query.relation, read, query.tasks)
     if not is_stateful(query.relation):
         return emit.routed(frame, query.sink, query.dead_letters)
-    # An aggregation lets only its results through, so the bad records take a road of their own beside it.
+    # An operator lets only its results through, so the bad records take a road of their own beside it.
     # Both are one query with one checkpoint: results and dead letters of a batch are written together.
     results = emit.records(frame, query.sink)
-    for source in scans(query.relation):
+    for source in dict.fromkeys(scans(query.relation)):
         letters = emit.letters(decoded(read(source), source), query.dead_letters)
         # They are few: one partition of them is one slot to write, where each of the topic's would be another.
         results = results.unionAll(letters.repartition(1))
     return results
 
 
-def build(relation: Relation, read: Read) -> DataFrame:
-    """The relation's columns with ROWTIME and DELETED; without an aggregation also the rest of rows.META."""
+def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS) -> DataFrame:
+    """The relation's columns with ROWTIME, DELETED and ORDER; without an operator also the rest of rows.META."""
+    spread = Spread(tasks)
+
+    def inner(of: Relation) -> DataFrame:
+        return build(of, read, tasks)
+
+    def good(of: Relation) -> DataFrame:
+        """Without the records that couldn't be decoded: no operator takes them."""
+        frame = inner(of)
+        return frame.where(f"{rows.BAD} IS NULL") if rows.BAD in frame.columns else frame
+
     match relation:
         case Scan(source):
             return decoded(read(source), source)
-        case Filter(inner, condition):
-            return _filtered(relation, build(inner, read), condition.spark)
-        case Project(inner, items):
-            frame = build(inner, read)
-            kept = [n for n in (WINDOWSTART, WINDOWEND) if n in frame.columns and n not in {i.name for i in items}]
-            carried = [c for c in (ROWTIME, ROWPARTITION, ROWOFFSET, *kept, *rows.META) if c in frame.columns]
-            taken = {i.name for i in items}
-            columns = [f"{i.expr.spark} AS {quote(i.name)}" for i in items]
-            return frame.selectExpr(*columns, *(c for c in carried if c not in taken))
-        case Aggregate(input=inner):
-            frame = build(inner, read).where(f"{rows.BAD} IS NULL")
-            return keyed_aggregate.apply(relation, frame) if relation.keyed else native_aggregate.apply(relation, frame)
+        case Filter(input, condition):
+            return _filtered(relation, inner(input), condition.spark)
+        case Project(input, items):
+            return _projected(inner(input), [(i.expr.spark, i.name) for i in items])
+        case Explode(input, items):
+            return _exploded(relation, inner(input))
+        case Settle(input):
+            return rowwise.settle(relation, good(input), spread)
+        case Distinct(input):
+            return rowwise.distinct(relation, good(input), spread)
+        case Union(inputs):
+            frames = [good(i) if is_stateful(relation) else inner(i) for i in inputs]
+            return reduce(lambda left, right: left.unionByName(right), frames)
+        case Join(left, right):
+            return join.apply(relation, good(left.input), good(right.input), spread)
+        case Aggregate(input=input):
+            if relation.keyed is None:
+                return native_aggregate.apply(relation, good(input))
+            return keyed_aggregate.apply(relation, good(input), spread)
         case _:
             assert_never(relation)
 
 
+def _projected(frame: DataFrame, items: list[tuple[str, str]]) -> DataFrame:
+    """New columns, beside what every frame carries: a bad record keeps what its dead letter will say."""
+    taken = {name for _, name in items}
+    always = (ROWTIME, ROWPARTITION, ROWOFFSET, WINDOWSTART, WINDOWEND, rows.ORDER, *rows.META)
+    carried = [c for c in always if c in frame.columns and c not in taken]
+    return frame.selectExpr(*(f"{spark} AS {quote(name)}" for spark, name in items), *carried)
+
+
+def _exploded(relation: Explode, frame: DataFrame) -> DataFrame:
+    """Arrays side by side, the shorter ones filled up with NULL. A bad record stays one row, on its way out."""
+    arrays = [f"coalesce({i.expr.spark}, array())" for i in relation.items]
+    zipped = f"arrays_zip({', '.join(arrays)})"
+    if rows.BAD in frame.columns:
+        alone = f"slice({zipped}, 1, 0)"
+        nothing = f"array(element_at(concat({alone}, array(NULL)), 1))"
+        zipped = f"CASE WHEN {rows.BAD} IS NULL THEN {zipped} ELSE {nothing} END"
+    others = [quote(c) for c in frame.columns if c != rows.ORDER]
+    spread = frame.selectExpr(*others, rows.ORDER, f"posexplode({zipped}) AS (__at, __element)")
+    fields = spread.schema["__element"].dataType.fieldNames()  # type: ignore[attr-defined]
+    made = [f"__element.{quote(f)} AS {quote(i.name)}" for f, i in zip(fields, relation.items, strict=True)]
+    return spread.selectExpr(*others, f"concat({rows.ORDER}, CAST(__at AS BINARY)) AS {rows.ORDER}", *made)
+
+
 def _filtered(relation: Filter, frame: DataFrame, condition: str) -> DataFrame:
     """Bad records pass every filter, on their way to the dead letters. A table's row that fails one is a deletion."""
-    if all(s.kind is Kind.STREAM for s in scans(relation)):
-        return frame.where(f"{rows.BAD} IS NOT NULL OR ({condition})")
+    if not relation.of_table:
+        bad = f"{rows.BAD} IS NOT NULL OR " if rows.BAD in frame.columns else ""
+        return frame.where(f"{bad}({condition})")
     gone = f"({rows.DELETED} OR NOT coalesce({condition}, FALSE))"
     others = [quote(c) for c in frame.columns if c != rows.DELETED]
     return frame.selectExpr(*others, f"{gone} AS {rows.DELETED}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,28 +14,39 @@ from pyspark.sql import SparkSession
 
 from orion import sinks
 from orion.config import Config
-from orion.errors import NotFound, OrionError
+from orion.errors import ExpectationFailed, Forbidden, NotFound, OrionError, UserError
 from orion.hub.kafka import Kafka
 from orion.hub.transactions import LEDGER
 from orion.plan.catalog import Catalog
+from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Query, Transient
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
+    AssertRow,
+    AssertSource,
+    AssertTopic,
     CreateConnector,
+    DefineFunction,
     DefineSource,
+    DefineType,
     DropConnector,
+    DropFunction,
     DropSource,
+    DropType,
     EnsureTopic,
     InsertRow,
     Nothing,
     PauseQuery,
     Plan,
+    ReplaceQuery,
     ResumeQuery,
     SetProperty,
+    SetVariable,
     StartQuery,
     Step,
     StopQuery,
 )
+from orion.runtime import python_functions
 from orion.runtime.insert import insert
 from orion.runtime.jobs import QueryJob, SinkJob, Surroundings
 from orion.runtime.journal import Journal
@@ -53,7 +66,7 @@ class Engine:
         self._lock = threading.RLock()
         self._journal = Journal(kafka, f"_{config.service_id}_catalog")
         kafka.create_topic(LEDGER, 1, config={"cleanup.policy": "compact"}, exist_ok=True)
-        self.catalog: Catalog = self._journal.open()
+        self.catalog: Catalog = self._with_functions(self._journal.open())
         self._queries = Queries(self._lag)
 
     @property
@@ -74,21 +87,26 @@ class Engine:
 
     def perform(self, plan: Plan) -> str:
         """Do all of a plan's steps; what to tell about the last."""
+        if len(plan.steps) == 1 and isinstance(plan.steps[0], AssertTopic):
+            return self._await_topic(plan.steps[0])  # waits, and keeps nobody else from working
         with self._lock:
-            told = "Nothing to do."
+            told, replaced = "Nothing to do.", ""
             for step in _started_before_journaled(plan.steps):
                 told = self._do(step)
-            return told
+                replaced = told if isinstance(step, ReplaceQuery) else replaced
+            return f"{told} {replaced}" if replaced else told
 
     def _do(self, step: Step) -> str:
         match step:
             case EnsureTopic():
                 return self._ensure(step)
-            case DefineSource(source):
+            case DefineSource(source, done):
                 self.catalog = self._journal.put(self.catalog, source)
-                return f"{source.kind.capitalize()} {source.name} created."
+                return f"{source.kind.capitalize()} {source.name} {done}."
             case StartQuery(query):
                 return self._start(query)
+            case ReplaceQuery():
+                return self._replace(step)
             case StopQuery(query_id):
                 self._queries.remove(query_id)
                 self.catalog = self._journal.drop(self.catalog, Query, query_id)
@@ -112,11 +130,33 @@ class Engine:
                 self._queries.remove(name)
                 self.catalog = self._journal.drop(self.catalog, Connector, name)
                 return f"Connector {name} was dropped."
+            case DefineType(type_):
+                self.catalog = self._journal.put(self.catalog, type_)
+                return f"Registered custom type with name '{type_.name}' and SQL type {type_.type}"
+            case DropType(name):
+                self.catalog = self._journal.drop(self.catalog, CustomType, name)
+                return f"Dropped type '{name}'"
+            case DefineFunction(function):
+                return self._define_function(function)
+            case DropFunction(name):
+                python_functions.unregister(self.spark, self.catalog.functions[name])
+                self.catalog = self._journal.drop(self.catalog, PythonFunction, name)
+                return f"Function {name} was dropped."
             case InsertRow():
                 insert(self.spark, self.kafka, step)
                 return "1 row inserted."
             case SetProperty(name, value):
                 return f"Property {name} {'unset' if value is None else f'set to {value}'}."
+            case SetVariable(name, value):
+                return f"Variable {name} {'undefined' if value is None else f'defined as {value}'}."
+            case AssertTopic():
+                return self._await_topic(step)
+            case AssertRow() | AssertSource():
+                raise UserError(
+                    "ASSERT_IN_TESTS",
+                    "ASSERT VALUES, NULL VALUES, STREAM and TABLE run in tests, not on a server.",
+                    hint="orion.testing runs them: Desk(spark).execute('ASSERT ...').",
+                )
             case Nothing(message):
                 return message
             case _:
@@ -144,6 +184,88 @@ class Engine:
         self._queries.start(QueryJob(query, self._around(dict(query.properties))))
         self.catalog = self._journal.put(self.catalog, query)
         return f"Created query with ID {query.id}"
+
+    def _replace(self, step: ReplaceQuery) -> str:
+        """Stop a query and start the one in its place. One that can't start leaves the old one running."""
+        old = self._queries.get(step.id)
+        job = QueryJob(step.query, self._around(dict(step.query.properties)))
+        moves = step.continues and old is not None and old.job.checkpoint != job.checkpoint
+        if old is not None:
+            self._queries.pause(step.id)
+            # Copied, not moved: whatever happens from here on, the old query finds its own as it was.
+            if moves and old.job.checkpoint.exists():
+                shutil.copytree(old.job.checkpoint, job.checkpoint, dirs_exist_ok=True)
+        try:
+            self.kafka.create_topic(step.query.dead_letters, 1, exist_ok=True)
+            self._queries.start(job)
+        except Exception:
+            if moves or not step.continues:
+                shutil.rmtree(job.checkpoint, ignore_errors=True)
+            if old is not None:
+                self._queries.resume(step.id)
+            raise
+        self.catalog = self._journal.put(self.catalog, step.query)
+        if step.query.id != step.id:
+            self._queries.remove(step.id)
+            self.catalog = self._journal.drop(self.catalog, Query, step.id)
+        elif moves and old is not None:
+            shutil.rmtree(old.job.checkpoint, ignore_errors=True)
+        how = "goes on from where it was" if step.continues else "starts from the beginning: its state is made anew"
+        return f"Query {step.query.id} {how}."
+
+    # ---- functions in Python -----------------------------------------------------------------------------------
+
+    def _with_functions(self, catalog: Catalog) -> Catalog:
+        """The catalog with the functions of the settings' modules, all of them known to Spark."""
+        allowed = self.config.functions.python
+        for function in list(catalog.functions.values()):
+            try:
+                if not allowed:
+                    raise Forbidden("PYTHON_OFF", "functions.python is off")
+                python_functions.register(self.spark, function)
+            except OrionError as error:
+                self._journal.problems.append(f"function {function.name} is not there: {error.message}")
+        for function in python_functions.of_modules(self.config.functions.modules):
+            python_functions.register(self.spark, function)
+            catalog = catalog.put(function)
+        return catalog
+
+    def _define_function(self, function: PythonFunction) -> str:
+        if not self.config.functions.python:
+            raise Forbidden(
+                "PYTHON_OFF",
+                f"This server takes no Python: the function {function.name} was not created.",
+                hint="Set functions.python: true in orion.yaml, where only people you trust reach the server.",
+            )
+        before = self.catalog.functions.get(function.name)
+        python_functions.register(self.spark, function)
+        self.catalog = self._journal.put(self.catalog, function)
+        if before is not None and before.spark_name != function.spark_name:
+            python_functions.unregister(self.spark, before)
+        return f"Function {function.name} {'created' if before is None else 'replaced'}."
+
+    # ---- assertions --------------------------------------------------------------------------------------------
+
+    def _await_topic(self, step: AssertTopic) -> str:
+        until = time.monotonic() + step.timeout_ms / 1000
+        while True:
+            problem = self._topic_problem(step)
+            if problem is None:
+                return f"Topic {step.topic} {'exists' if step.exists else 'does not exist'}."
+            if time.monotonic() >= until:
+                raise ExpectationFailed("ASSERT_FAILED", problem)
+            time.sleep(min(0.2, max(0.0, until - time.monotonic())))
+
+    def _topic_problem(self, step: AssertTopic) -> str | None:
+        found = next((t for t in self.kafka.topics(internal=True) if t.name == step.topic), None)
+        if found is None:
+            return f"Topic {step.topic} does not exist." if step.exists else None
+        there = {"PARTITIONS": found.partitions, "REPLICAS": found.replication}
+        other = [(n, v) for n, v in step.settings if there[n] != v]
+        if step.exists:
+            told = ", ".join(f"{n} is {there[n]}, not {v}" for n, v in other)
+            return f"Topic {step.topic}: {told}." if other else None
+        return None if other else f"Topic {step.topic} exists."
 
     def _connect(self, connector: Connector) -> str:
         sinks.open_sink(connector)  # a wrong option or path fails the statement, before anything is made

@@ -1,12 +1,13 @@
 """The catalog's own log: a compacted topic of desired state. What exists is the fold of it.
 
-An entry is one source, query or connector under its name; a tombstone is its end. No entry hangs on the order of
-others, so one that can't be read is passed over and reported, and everything else comes back.
+An entry is one source, query, connector, type or function under its name; a tombstone is its end. No entry hangs on the
+order of others, so one that can't be read is passed over and reported, and everything else comes back.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 import structlog
 
@@ -14,18 +15,20 @@ from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
 from orion.hub.writer import send_all
-from orion.plan.catalog import Catalog
+from orion.plan.catalog import Catalog, Entry, EntryClass
 from orion.plan.codec import dumps, loads
+from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
 
 log = structlog.get_logger()
 
-Entry = Source | Query | Connector
-_KINDS: dict[str, type[Source] | type[Query] | type[Connector]] = {
+_KINDS: dict[str, EntryClass] = {
     "source": Source,
     "query": Query,
     "connector": Connector,
+    "type": CustomType,
+    "function": PythonFunction,
 }
 _CONFIG = {"cleanup.policy": "compact", "retention.ms": "-1", "min.cleanable.dirty.ratio": "0.1"}
 
@@ -69,7 +72,7 @@ class Journal:
         kind, name = _identity(entry)
         return replace(catalog.put(entry), version=self._write(kind, name, dumps(entry).encode()))
 
-    def drop(self, catalog: Catalog, kind: type[Entry], name: str) -> Catalog:
+    def drop(self, catalog: Catalog, kind: EntryClass, name: str) -> Catalog:
         word = next(w for w, k in _KINDS.items() if k is kind)
         return replace(catalog.drop(_KINDS[word], name), version=self._write(word, name, None))
 
@@ -86,3 +89,9 @@ def _identity(entry: Entry) -> tuple[str, str]:
             return "query", entry.id
         case Connector():
             return "connector", entry.name
+        case CustomType():
+            return "type", entry.name
+        case PythonFunction():
+            return "function", entry.name
+        case _:
+            assert_never(entry)

@@ -50,7 +50,7 @@ GROUP BY (country, UCASE(track)) EMIT CHANGES;
 --     aggregate USER, COUNT(*) AS N
 --       by USER
 --       window SESSION ( 1800000 MILLISECONDS ) GRACE 300000 MILLISECONDS
---       operator keyed processor in Python: sessions merge, and a merged one is withdrawn
+--       operator keyed tasks in Python: sessions merge, and a merged one is withdrawn
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE visits AS
 SELECT user, COUNT(*) AS n FROM plays WINDOW SESSION (30 MINUTES, GRACE PERIOD 5 MINUTES) GROUP BY user;
@@ -63,7 +63,7 @@ SELECT user, COUNT(*) AS n FROM plays WINDOW SESSION (30 MINUTES, GRACE PERIOD 5
 --     aggregate USER, (SUM(SECONDS) / 3600) AS HOURS
 --       by USER
 --       having ((COUNT(*) > 10) AND (SUM(SECONDS) >= 3600))
---       operator keyed processor in Python: HAVING withdraws a row that stops fulfilling it
+--       operator keyed tasks in Python: HAVING withdraws a row that stops fulfilling it
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE heavy AS
 SELECT user, SUM(seconds) / 3600 AS hours FROM plays GROUP BY user HAVING COUNT(*) > 10 AND SUM(seconds) >= 3600;
@@ -82,7 +82,7 @@ SELECT user, LATEST_BY_OFFSET(track) AS last FROM plays GROUP BY user EMIT CHANG
 --   push query from the end of the log
 --     aggregate COUNTRY, EARLIEST_BY_OFFSET(TRACK) AS FIRST
 --       by COUNTRY
---       operator keyed processor in Python: EARLIEST_BY_OFFSET needs the order of arrival across partitions
+--       operator keyed tasks in Python: EARLIEST_BY_OFFSET needs the order of arrival across partitions
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 SELECT country, EARLIEST_BY_OFFSET(track) AS first FROM plays GROUP BY country EMIT CHANGES;
 
@@ -173,7 +173,7 @@ SELECT track FROM plays HAVING seconds > 1 EMIT CHANGES;
 SELECT track FROM plays WINDOW TUMBLING (SIZE 1 MINUTE) EMIT CHANGES;
 
 -- error: BindError NO_AGGREGATE 1:19
--- message: GROUP BY needs at least one aggregate in SELECT.
+-- message: GROUP BY requires aggregate functions in either the SELECT or HAVING clause.
 CREATE TABLE t AS SELECT country, UCASE(country) AS c FROM plays GROUP BY country;
 
 -- error: BindError PARTITION_BY_WITH_GROUP_BY 1:19
@@ -196,7 +196,7 @@ CREATE TABLE t AS SELECT country, country AS c, COUNT(*) AS n FROM plays GROUP B
 CREATE STREAM t AS SELECT country, COUNT(*) AS n FROM plays GROUP BY country;
 
 -- error: BindError INVALID_FORMAT 1:14
--- message: The KAFKA format can't hold the key COUNTRY VARCHAR(STRING) and TRACK VARCHAR(STRING).
+-- message: The format KAFKA holds a single column, and the key has 2.
 -- hint: Add WITH (KEY_FORMAT='JSON').
 CREATE TABLE t AS SELECT country, track, COUNT(*) AS n FROM plays GROUP BY country, track;
 

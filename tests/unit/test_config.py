@@ -110,7 +110,7 @@ def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
 
 def test_an_unknown_section_is_refused_with_the_known_ones() -> None:
     written("lake: {}")
-    assert refused().hint == "Known here: service_id, data, hub, engine, web."
+    assert refused().hint == "Known here: service_id, data, hub, engine, web, functions."
 
 
 def test_an_unknown_variable_or_flag_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,3 +174,11 @@ def test_downloads_are_cached_for_the_user(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("ORION_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "orion"
+
+
+def test_functions_are_a_section_or_a_list_of_modules() -> None:
+    assert load().functions.python is False  # whoever reaches the server could run code on it
+    written("functions: [my_module]")
+    assert load().functions.modules == ("my_module",)
+    written("functions: {modules: [a, b.c], python: true}")
+    assert (load().functions.modules, load().functions.python) == (("a", "b.c"), True)

@@ -10,8 +10,9 @@ from orion.ksql.analyse import analyse
 from orion.ksql.context import Context
 from orion.ksql.parser import Parser
 from orion.ksql.queries import parse_query
-from orion.plan.relations import Aggregate, Project, Transient
+from orion.plan.relations import Expr, Named, Transient
 from orion.plan.steps import Ask, Push, Step
+from orion.schema import quote
 
 STARTS = (("SELECT",),)
 
@@ -29,16 +30,16 @@ class Select:
                 hint="Add EMIT CHANGES to follow the rows as they come.",
             )
         analysed = analyse(self.query, context, transient=True)
-        relation = analysed.relation
-        assert isinstance(relation, Project | Aggregate)
+        columns = tuple(Named(c.name, Expr(quote(c.name), c.type, c.name)) for c in analysed.schema)
         return Push(
             Transient(
-                relation,
-                relation.items,
+                analysed.relation,
+                columns,
                 analysed.kind,
                 analysed.source.name,
                 self.query.limit,
                 context.properties.get("auto.offset.reset", "latest") == "earliest",
+                context.tasks,
             )
         )
 

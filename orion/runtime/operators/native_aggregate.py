@@ -27,9 +27,9 @@ def apply(relation: Aggregate, frame: DataFrame) -> DataFrame:
         groups.append(F.window(_TIME, f"{window.size_ms} milliseconds", f"{window.advance_ms} milliseconds"))
         bounds = [f"unix_millis(window.start) AS {WINDOWSTART}", f"unix_millis(window.end) AS {WINDOWEND}"]
     folds = [F.expr(c.native or "NULL").alias(c.name) for c in relation.calls]
-    folded = frame.groupBy(*groups).agg(*folds, F.max(ROWTIME).alias(ROWTIME))
+    folded = frame.groupBy(*groups).agg(*folds, F.max(ROWTIME).alias(ROWTIME), F.max(rows.ORDER).alias(rows.ORDER))
     names = [k.name for k in relation.keys] + [c.name for c in relation.calls]
-    folded = folded.selectExpr(*names, ROWTIME, *bounds)
+    folded = folded.selectExpr(*names, ROWTIME, rows.ORDER, *bounds)
     return finished(relation, folded.selectExpr("*", f"FALSE AS {rows.DELETED}"))
 
 
@@ -38,4 +38,4 @@ def finished(relation: Aggregate, folded: DataFrame) -> DataFrame:
     taken = {i.name for i in relation.items}
     bounds = [n for n in (WINDOWSTART, WINDOWEND) if relation.window is not None and n not in taken]
     items = [f"{i.expr.spark} AS {quote(i.name)}" for i in relation.items]
-    return folded.selectExpr(*items, *bounds, ROWTIME, rows.DELETED)
+    return folded.selectExpr(*items, *bounds, ROWTIME, rows.DELETED, rows.ORDER)

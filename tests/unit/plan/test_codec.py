@@ -15,7 +15,26 @@ from hypothesis import strategies as st
 from orion import schema
 from orion.plan import relations, sources
 from orion.plan.codec import dumps, loads
-from orion.plan.relations import Aggregate, AggregateCall, Expr, Filter, Named, Project, Query, Scan, Transient
+from orion.plan.relations import (
+    Aggregate,
+    AggregateCall,
+    Distinct,
+    Explode,
+    Expr,
+    Filter,
+    Join,
+    JoinKind,
+    JoinType,
+    Named,
+    Project,
+    Query,
+    Scan,
+    Settle,
+    Side,
+    Transient,
+    Union,
+    Within,
+)
 from orion.plan.sources import Connector, Kind, Serde, Source, Timestamp, Window, WindowKind
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, Schema, SqlType, Struct
 
@@ -45,11 +64,13 @@ calls = st.builds(
     AggregateCall, words, words, st.lists(exprs, max_size=2).map(tuple),
     st.lists(st.integers() | words | st.booleans(), max_size=2).map(tuple), types, st.none() | words,
 )  # fmt: skip
+withins = st.builds(Within, st.integers(), st.integers(), st.integers(), st.booleans())
 trees: st.SearchStrategy[relations.Relation] = st.recursive(
     st.builds(Scan, all_sources),
     lambda inner: (
         st.builds(Filter, inner, exprs)
         | st.builds(Project, inner, named)
+        | st.builds(Union, st.lists(inner, max_size=2).map(tuple))
         | st.builds(
             Aggregate, inner, named, st.lists(calls, max_size=2).map(tuple), st.none() | windows, st.none() | exprs,
             named, st.none() | words,
@@ -57,6 +78,7 @@ trees: st.SearchStrategy[relations.Relation] = st.recursive(
     ),
     max_leaves=2,
 )  # fmt: skip
+sides = st.builds(Side, trees, named, st.tuples(exprs))
 queries = st.builds(Query, words, trees, all_sources, st.lists(words).map(tuple), words, pairs, st.booleans())
 connectors = st.builds(
     Connector, words, words, st.lists(all_sources, max_size=2).map(tuple), pairs, words, st.integers()
@@ -74,7 +96,14 @@ PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     Named: st.builds(Named, words, exprs), AggregateCall: calls, Scan: st.builds(Scan, all_sources),
     Filter: st.builds(Filter, trees, exprs), Project: st.builds(Project, trees, named),
     Aggregate: st.builds(Aggregate, trees, named, st.tuples(calls), windows, exprs, named, words), Query: queries,
-    Connector: connectors, Transient: transients,
+    Connector: connectors, Transient: transients, Within: withins, JoinKind: st.sampled_from(JoinKind),
+    JoinType: st.sampled_from(JoinType), Side: sides, Union: st.builds(Union, st.tuples(trees, trees)),
+    Explode: st.builds(Explode, trees, named), Settle: st.builds(Settle, trees, named, st.integers()),
+    Distinct: st.builds(Distinct, trees, named, windows),
+    Join: st.builds(
+        Join, sides, sides, st.sampled_from(JoinKind), st.sampled_from(JoinType), st.none() | withins, named,
+        st.tuples(exprs),
+    ),
 }  # fmt: skip
 
 

@@ -1,0 +1,265 @@
+"""GROUP BY a row at a time: folds by group and window, what each change was before and after, and retraction.
+
+A group's change leaves as its aggregates before and after. What SQL says about them (HAVING, the SELECT list) stays
+Spark's to evaluate, on both: a group that fulfilled HAVING before and doesn't after is a deletion.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from orion.ksql.functions import functions
+from orion.ksql.functions.declare import Fold
+from orion.plan.relations import AggregateCall
+from orion.plan.sources import Window, WindowKind
+from orion.runtime.operators.tasks import Arrived, Made, State
+from orion.runtime.operators.values import reader, writer
+
+# Which way a row goes: it gives to its group, takes back what an earlier one gave, or both in one step.
+GIVE, UNDO, BOTH = 0, 1, 2
+
+Bounds = tuple[int, int]
+Steps = tuple[list[Any] | None, list[Any] | None]
+_FOREVER: Bounds = (0, 0)
+
+
+@dataclass(frozen=True)
+class Call:
+    """An aggregate ready to fold."""
+
+    name: str
+    fold: Fold
+    parameters: tuple[Any, ...]
+    takes: slice  # where its arguments stand in a row's data
+    result: Any
+
+    def zero(self) -> Any:
+        return self.fold.zero(*self.parameters)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The aggregates of one GROUP BY. Pickles: the folds themselves are found again by name."""
+
+    calls: tuple[AggregateCall, ...]
+
+    def ready(self) -> list[Call]:
+        found: list[Call] = []
+        at = 0
+        for call in self.calls:
+            fold = functions()[call.function].fold
+            assert fold is not None
+            found.append(Call(call.name, fold, call.parameters, slice(at, at + len(call.args)), writer(call.type)))
+            at += len(call.args)
+        return found
+
+    def readers(self) -> list[Any]:
+        return [reader(arg.type) for call in self.calls for arg in call.args]
+
+
+class Aggregator:
+    """Folds rows into groups: without a window, by windows of a fixed size, or by sessions."""
+
+    def __init__(
+        self,
+        folds: Folds,
+        window: Window | None,
+        *,
+        final: bool = False,
+        each: bool = False,
+        of_table: bool = False,
+        ttl_ms: int | None = None,
+    ) -> None:
+        self.folds = folds
+        self.window = window
+        self.of_table = of_table  # rows say what they give and what they take back
+        self.ttl_ms = ttl_ms  # a group without a window is deleted when it has got no row for so long
+        self.final = final  # a window comes out once, when it closes
+        self.each = each  # every row's change comes out; otherwise a batch's changes of a group come out as one
+        self._calls: list[Call] | None = None
+        self._pending: dict[tuple[bytes, Bounds], tuple[int, Any, Any]] = {}
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.folds, self.window, self.final, self.each, self.of_table, self.ttl_ms
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        folds, window, final, each, of_table, ttl_ms = state
+        self.__init__(  # type: ignore[misc]
+            folds, window, final=final, each=each, of_table=of_table, ttl_ms=ttl_ms
+        )
+
+    # ---- the operator ------------------------------------------------------------------------------------------
+
+    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+        calls = self._ready()
+        give, take = self._steps(row)
+        now = state.see(row.time)
+        if self.window is None:
+            yield from self._fold_in(row, (give, take), _FOREVER, row.key, state, calls)
+        elif self.window.kind is WindowKind.SESSION:
+            yield from self._into_session(row, give or [], now, state, calls)
+        else:
+            for start in self._starts(row.time):
+                end = start + self.window.size_ms
+                if end > now - self.window.grace_ms:
+                    place = row.key + struct.pack(">q", start)
+                    yield from self._fold_in(row, (give, take), (start, end), place, state, calls)
+        yield from self._close(state, now)
+
+    def end(self, state: State) -> Iterator[Made]:
+        for (key, bounds), (time, before, after) in self._pending.items():
+            yield self._made(key, bounds, time, before, after)
+        self._pending.clear()
+
+    def _arguments(self, given: Iterable[Any] | None) -> list[Any]:
+        """The aggregates' arguments as their folds see them."""
+        if given is None or not self._readers:
+            return []
+        return [v if v is None or read is None else read(v) for read, v in zip(self._readers, given, strict=True)]
+
+    def _steps(self, row: Arrived) -> tuple[list[Any] | None, list[Any] | None]:
+        """What the row gives, and what it takes back."""
+        if not self.of_table:
+            return self._arguments(row.data), None
+        give, take = (None if d is None else d.values() for d in row.data)
+        return (
+            None if row.side == UNDO else self._arguments(give),
+            None if row.side == GIVE else self._arguments(take),
+        )
+
+    # ---- windows -----------------------------------------------------------------------------------------------
+
+    def _starts(self, time: int) -> range:
+        assert self.window is not None
+        size, advance = self.window.size_ms, self.window.advance_ms
+        first = max(0, time - size + advance) // advance * advance
+        return range(first, time + 1, advance)
+
+    def _fold_in(
+        self, row: Arrived, steps: Steps, bounds: Bounds, place: bytes, state: State, calls: list[Call]
+    ) -> Iterator[Made]:
+        kept = state.get(place)
+        before = None
+        if kept is None:
+            kept = [row.time, [c.zero() for c in calls], row.key, bounds]
+            if self.window is not None:
+                state.schedule(bounds[1] + self.window.grace_ms, place, 1 if self.final else self.window.advance_ms)
+        else:
+            before = self._results(kept[1], calls)
+        kept[0] = max(kept[0], row.time)
+        if self.ttl_ms is not None:
+            state.schedule(kept[0] + self.ttl_ms, place, max(1, self.ttl_ms // 64))
+        kept[1] = [_changed(call, folded, *steps) for call, folded in zip(calls, kept[1], strict=True)]
+        state.put(place, kept)
+        if not self.final:
+            yield from self._change(row.key, bounds, kept[0], before, self._results(kept[1], calls))
+
+    def _into_session(self, row: Arrived, data: list[Any], now: int, state: State, calls: list[Call]) -> Iterator[Made]:
+        """All sessions near enough are made into one with the row; each of them is withdrawn."""
+        assert self.window is not None
+        gap, closed = self.window.size_ms, now - self.window.grace_ms
+        sessions: list[Any] = state.get(row.key) or []
+        near = [s for s in sessions if s[0] - gap <= row.time <= s[1] + gap]
+        start = min([row.time, *(s[0] for s in near)])
+        end = max([row.time, *(s[1] for s in near)])
+        if end < closed:
+            return
+        folded = [c.zero() for c in calls]
+        for session in near:
+            if not self.final:
+                bounds = (session[0], session[1])
+                yield from self._change(row.key, bounds, session[1], self._results(session[2], calls), None)
+            folded = [c.fold.merge(f, s) for c, f, s in zip(calls, folded, session[2], strict=True)]
+        folded = [c.fold.add(f, *data[c.takes]) for c, f in zip(calls, folded, strict=True)]
+        others = [s for s in sessions if s not in near]
+        state.put(row.key, sorted([*others, [start, end, folded]], key=lambda s: s[:2]))
+        state.schedule(end + self.window.grace_ms + (0 if self.final else gap + 1), row.key, 1 if self.final else gap)
+        if not self.final:
+            yield from self._change(row.key, (start, end), end, None, self._results(folded, calls))
+
+    def _close(self, state: State, now: int) -> Iterator[Made]:
+        """Forget what can't change any more. It stays in the topic, or comes out now for the first time."""
+        if self.window is None:
+            yield from self._expire(state, now)
+            return
+        session = self.window.kind is WindowKind.SESSION
+        calls = self._ready()
+        for place in state.due(now):
+            kept = state.get(place)
+            if kept is None:
+                continue
+            if not session:
+                state.put(place, None)
+                if self.final:
+                    time, folded, key, bounds = kept
+                    yield self._made(key, bounds, time, None, self._results(folded, calls))
+                continue
+            grace = self.window.grace_ms + (0 if self.final else self.window.size_ms)
+            over = [s for s in kept if s[1] + grace <= now]
+            state.put(place, [s for s in kept if s[1] + grace > now] or None)
+            for start, end, folded in over if self.final else ():
+                yield self._made(place, (start, end), end, None, self._results(folded, calls))
+
+    def _expire(self, state: State, now: int) -> Iterator[Made]:
+        if self.ttl_ms is None:
+            return
+        calls = self._ready()
+        for place in dict.fromkeys(state.due(now)):
+            kept = state.get(place)
+            if kept is not None and kept[0] + self.ttl_ms <= now:
+                state.put(place, None)
+                yield from self._change(kept[2], _FOREVER, kept[0] + self.ttl_ms, self._results(kept[1], calls), None)
+
+    # ---- what comes out ----------------------------------------------------------------------------------------
+
+    def _change(self, key: bytes, bounds: Bounds, time: int, before: Any, after: Any) -> Iterator[Made]:
+        if self.each:
+            yield self._made(key, bounds, time, before, after)
+            return
+        known = self._pending.pop((key, bounds), None)
+        if known is not None:
+            before = known[1]
+        self._pending[key, bounds] = (time, before, after)
+
+    def _made(self, key: bytes, bounds: Bounds, time: int, before: Any, after: Any) -> Made:
+        return Made(key, time, (*bounds, before, after))
+
+    def _results(self, folded: list[Any], calls: list[Call]) -> dict[str, Any]:
+        found = {}
+        for call, state in zip(calls, folded, strict=True):
+            value = call.fold.result(state)
+            found[call.name] = value if value is None else call.result(value)
+        return found
+
+    def _ready(self) -> list[Call]:
+        if self._calls is None:
+            self._calls = self.folds.ready()
+            self._readers = self.folds.readers()
+        return self._calls
+
+
+def _changed(call: Call, folded: Any, give: list[Any] | None, take: list[Any] | None) -> Any:
+    if take is not None:
+        assert call.fold.undo is not None
+        folded = call.fold.undo(folded, *take[call.takes])
+    return folded if give is None else call.fold.add(folded, *give[call.takes])
+
+
+class Retraction:
+    """The rows of a table as what they give to a group, and what they take back from it.
+
+    Out comes the row as it was and as it is now; a deletion has only the one, a new row only the other.
+    """
+
+    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+        before = state.get(row.key)
+        if before is None and row.row is None:
+            return
+        state.put(row.key, row.row)
+        yield Made(row.key, row.time, (before, row.row))
+
+    def end(self, state: State) -> Iterator[Made]:
+        yield from ()

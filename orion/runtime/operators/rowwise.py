@@ -1,0 +1,93 @@
+"""Operators that pass whole rows on, or hold them back: a table thinned out by WHERE, a stream's distinct rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame
+
+from orion.plan.relations import Distinct, Expr, Named, Settle
+from orion.plan.sources import ROWTIME, Window
+from orion.runtime import packing, rows
+from orion.runtime.operators.tasks import DATA, KEY, ROW, SIDE, TIME, Arrived, Made, Spread, State
+from orion.schema import quote
+
+_OUT = "__out BINARY, __gone BOOLEAN"
+
+
+class Visible:
+    """A row that goes and was never there is not told."""
+
+    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+        if row.row is None and state.get(row.key) is None:
+            return
+        state.put(row.key, None if row.row is None else True)
+        yield Made(row.key, row.time, (row.row, row.row is None))
+
+    def end(self, state: State) -> Iterator[Made]:
+        yield from ()
+
+
+class First:
+    """Of rows that are the same, the first in each window; the row itself is the key."""
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
+
+    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+        now = state.see(row.time)
+        for old in state.due(now):
+            state.put(old, None)
+        start = row.time // self.window.size_ms * self.window.size_ms
+        place = row.key + start.to_bytes(8, "big", signed=True)
+        closes = start + self.window.size_ms + self.window.grace_ms
+        if closes <= now or state.get(place) is not None:
+            return
+        state.put(place, True)
+        state.schedule(closes, place, self.window.size_ms)
+        yield Made(row.key, row.time, (row.row, False))
+
+    def end(self, state: State) -> Iterator[Made]:
+        yield from ()
+
+
+def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
+    keys = [c.expr for c in relation.columns[: relation.keys]]
+    made = spread.apply(_rows(frame, keys, relation.columns), Visible(), _OUT)
+    return _shaped(made, relation.columns, relation.keys)
+
+
+def distinct(relation: Distinct, frame: DataFrame, spread: Spread) -> DataFrame:
+    made = spread.apply(
+        _rows(frame, [c.expr for c in relation.columns], relation.columns), First(relation.window), _OUT
+    )
+    return _shaped(made, relation.columns, len(relation.columns))
+
+
+def _rows(frame: DataFrame, keys: list[Expr], columns: tuple[Named, ...]) -> DataFrame:
+    packed = packing.pack([(c.expr.spark, c.expr.type) for c in columns])
+    return frame.selectExpr(
+        f"{packing.pack([(k.spark, k.type) for k in keys])} AS {KEY}",
+        f"0 AS {SIDE}",
+        f"CASE WHEN NOT {rows.DELETED} THEN {packed} END AS {ROW}",
+        f"{ROWTIME} AS {TIME}",
+        f"CAST(NULL AS STRUCT<none: BINARY>) AS {DATA}",
+        rows.ORDER,
+    )
+
+
+def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:
+    """The row's columns again; of a deletion only those of the key are known."""
+    types = [c.expr.type for c in columns]
+    frame = made.selectExpr(
+        f"{packing.unpacked('__out', types)} AS __out",
+        f"{packing.unpacked(KEY, types[:keys])} AS __on",
+        TIME,
+        "__gone",
+        rows.ORDER,
+    )
+    read = [
+        f"{packing.column('__on' if at < keys else '__out', at, t)} AS {quote(c.name)}"
+        for at, (c, t) in enumerate(zip(columns, types, strict=True))
+    ]
+    return frame.selectExpr(*read, f"{TIME} AS {ROWTIME}", f"__gone AS {rows.DELETED}", rows.ORDER)
