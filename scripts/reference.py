@@ -215,6 +215,8 @@ def _type(annotation: Any) -> str:
         return " or ".join(str(choice) for choice in get_args(annotation))
     if get_origin(annotation) is dict:
         return "mapping, in the environment as JSON"
+    if get_origin(annotation) is tuple:
+        return "list, in the environment as JSON"
     inner = [part for part in get_args(annotation) if part is not type(None)]
     return _type(inner[0]) if len(inner) == 1 else str(annotation)
 
@@ -223,6 +225,8 @@ def _default(field: FieldInfo) -> str:
     value = field.get_default(call_default_factory=True)
     if value is None or value is PydanticUndefined:
         return "none"
+    if value == ():
+        return "`[]`"
     return f"`{value}`" if not isinstance(value, dict) or value else "`{}`"
 
 

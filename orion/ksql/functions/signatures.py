@@ -134,7 +134,9 @@ def _fit(pattern: Pattern, given: SqlType, bindings: Bindings) -> int | None:
         case Exactly(type_):
             if type_ == given:
                 return 0
-            return CAST + 3 if common_type(type_, given) == type_ else None
+            exact = isinstance(given, Decimal) or given in (Scalar.INTEGER, Scalar.BIGINT)
+            fits = (isinstance(type_, Decimal) and exact) or common_type(type_, given) == type_
+            return CAST + 3 if fits else None
 
 
 def _fit_var(name: str, given: SqlType, bindings: Bindings) -> int | None:

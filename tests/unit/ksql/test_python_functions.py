@@ -45,7 +45,7 @@ def test_a_name_that_python_cannot_have_does_no_harm() -> None:
     assert called(function("x", "x", name="MY FUN"), "a") == "a"
 
 
-@pytest.mark.parametrize("body", ["", "   ", "# nothing", "x +", "return (", "  x\n y"])
+@pytest.mark.parametrize("body", ["", "   ", "# nothing", "x +", "return (", "x\n    y\n  z"])
 def test_a_body_that_is_no_python_is_refused(body: str) -> None:
     with pytest.raises(SyntaxError):
         compile(source_of(function(body, "x")), "f", "exec")

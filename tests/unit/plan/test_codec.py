@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orion import schema
-from orion.plan import relations, sources
+from orion.plan import definitions, relations, sources
 from orion.plan.codec import dumps, loads
+from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import (
     Aggregate,
     AggregateCall,
@@ -83,6 +84,8 @@ queries = st.builds(Query, words, trees, all_sources, st.lists(words).map(tuple)
 connectors = st.builds(
     Connector, words, words, st.lists(all_sources, max_size=2).map(tuple), pairs, words, st.integers()
 )
+parameters = st.lists(st.builds(Field, words, types), max_size=2).map(tuple)
+python_functions = st.builds(PythonFunction, words, parameters, types, words, st.none() | words, words, words)
 transients = st.builds(
     Transient, trees, named, st.sampled_from(Kind), words, st.none() | st.integers(), st.booleans()
 )  # fmt: skip
@@ -96,7 +99,8 @@ PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     Named: st.builds(Named, words, exprs), AggregateCall: calls, Scan: st.builds(Scan, all_sources),
     Filter: st.builds(Filter, trees, exprs), Project: st.builds(Project, trees, named),
     Aggregate: st.builds(Aggregate, trees, named, st.tuples(calls), windows, exprs, named, words), Query: queries,
-    Connector: connectors, Transient: transients, Within: withins, JoinKind: st.sampled_from(JoinKind),
+    Connector: connectors, Transient: transients, CustomType: st.builds(CustomType, words, types, words),
+    PythonFunction: python_functions, Within: withins, JoinKind: st.sampled_from(JoinKind),
     JoinType: st.sampled_from(JoinType), Side: sides, Union: st.builds(Union, st.tuples(trees, trees)),
     Explode: st.builds(Explode, trees, named), Settle: st.builds(Settle, trees, named, st.integers()),
     Distinct: st.builds(Distinct, trees, named, windows),
@@ -111,7 +115,7 @@ def _written() -> list[type[Any]]:
     """Every class of the modules whose values the journal may hold."""
     return [
         cls
-        for module in (schema, sources, relations)
+        for module in (schema, sources, relations, definitions)
         for cls in vars(module).values()
         if inspect.isclass(cls) and cls.__module__ == module.__name__
         if dataclasses.is_dataclass(cls) or issubclass(cls, Enum)
