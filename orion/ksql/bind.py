@@ -164,12 +164,14 @@ def _arithmetic(node: ast.Binary, left: Expr, right: Expr) -> Expr:
     if Scalar.DOUBLE in (left.type, right.type):
         one, other = f"CAST({left.spark} AS DOUBLE)", f"CAST({right.spark} AS DOUBLE)"
         spark = f"({one} {op} {other})"
-        if op in "/%" and not isinstance(node.right, ast.Literal):
+        if op in "/%" and (not isinstance(node.right, ast.Literal) or node.right.value == 0):
             spark = f"if({other} = 0, {_by_zero(op, one, other)}, {one} {op} {other})"
         return _joined(left, op, right, Scalar.DOUBLE, spark=spark)
     if isinstance(left.type, Decimal) or isinstance(right.type, Decimal):
+        # Spark takes 3 as a decimal of one digit, and would divide by it with fewer places.
+        first, second = (casts.implicit(e, casts.as_decimal(e.type)) for e in (left, right))
         result = casts.decimal_result(op, casts.as_decimal(left.type), casts.as_decimal(right.type))
-        spark = f"CAST(({left.spark} {op} {right.spark}) AS {spark_type(result)})"
+        spark = f"CAST(({first.spark} {op} {second.spark}) AS {spark_type(result)})"
         return _joined(left, op, right, result, spark=spark)
     result_type = Scalar.BIGINT if Scalar.BIGINT in (left.type, right.type) else Scalar.INTEGER
     # Whole numbers divide into whole numbers, as in Java.

@@ -23,6 +23,7 @@ from orion.schema import (
 
 MAX_PRECISION = 38
 _LEAST_SCALE = 6  # of a result that has too many digits: those of the fraction go first, down to these
+_WHOLE = r"^\\s*[+-]?[0-9]+\\s*$"
 _DIGITS = {Scalar.INTEGER: 10, Scalar.BIGINT: 19}
 
 
@@ -174,10 +175,10 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
             return _time_of_text(spark)
         case (Scalar.STRING, Scalar.BOOLEAN):
             return f"(lower({spark}) = 'true')"
-        case (
-            Scalar.STRING,
-            Scalar.INTEGER | Scalar.BIGINT | Scalar.DOUBLE | Decimal() | Scalar.DATE | Scalar.TIMESTAMP,
-        ):
+        case (Scalar.STRING, Scalar.INTEGER | Scalar.BIGINT):
+            # Spark would read 12.7 as 12, where Java reads no whole number.
+            return f"CAST(regexp_substr({spark}, '{_WHOLE}') AS {spark_type(type_)})"
+        case (Scalar.STRING, Scalar.DOUBLE | Decimal() | Scalar.DATE | Scalar.TIMESTAMP):
             return f"CAST({spark} AS {spark_type(type_)})"
         case (Scalar.TIMESTAMP, Scalar.TIME):
             return f"CAST(pmod(unix_millis({spark}), 86400000) AS INT)"
@@ -214,6 +215,17 @@ def _restructured(spark: str, source: Struct, wanted: Struct, span: Span) -> str
     return f"if({spark} IS NULL, NULL, {made})" if source.fields else made
 
 
+# Decimals with more places than these Spark writes as 1E-7 when they are small.
+_PLAIN_SCALE = 6
+
+
+def _plain(spark: str, scale: int) -> str:
+    """A decimal with all its places: the sign, the whole, the fraction."""
+    whole = f"CAST(floor(abs({spark})) AS DECIMAL(38,0))"
+    fraction = f"lpad(CAST(CAST((abs({spark}) % 1) * 1{'0' * scale} AS DECIMAL(38,0)) AS STRING), {scale}, '0')"
+    return f"concat(if({spark} < 0, '-', ''), {whole}, '.', {fraction})"
+
+
 def _to_text(spark: str, source: SqlType) -> str:
     """The text of a value. That of structured ones is what Java writes: [1, 2], {k=v}, Struct{A=1,B=2}."""
     match source:
@@ -225,6 +237,8 @@ def _to_text(spark: str, source: SqlType) -> str:
             return f"date_format({spark}, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")"
         case Scalar.BYTES:
             return f"base64({spark})"
+        case Decimal(_, scale) if scale > _PLAIN_SCALE:
+            return _plain(spark, scale)
         case Array(element):
             return f"concat('[', array_join(transform({spark}, x -> {_to_text('x', element)}), ', ', 'null'), ']')"
         case Map(key, value):

@@ -173,7 +173,7 @@ FROM s EMIT CHANGES;
 
 -- CAST.
 -- spark TEXT: CAST(`I` AS STRING)
--- spark WHOLE: CAST(`T` AS INT)
+-- spark WHOLE: CAST(regexp_substr(`T`, '^\\s*[+-]?[0-9]+\\s*$') AS INT)
 -- spark DEC: CAST(`D` AS DECIMAL(5,1))
 -- type DEC: DECIMAL(5, 1)
 -- spark YES: (lower(`T`) = 'true')

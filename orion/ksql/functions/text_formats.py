@@ -33,13 +33,18 @@ def _inside(array: str) -> str:
 
 
 def _extract(args: Sequence[str]) -> str:
-    """Spark finds no value in a JSON null, ksqlDB the text null; a plain constant path can be told apart."""
+    """What Spark finds at the path, but for the zeros at the end of a fraction, which it drops: there the number is
+    looked at as a string. Spark finds nothing in a JSON null, ksqlDB the text null; a plain constant path can tell."""
     text, path = args
     found = f"get_json_object({text}, {path})"
-    if not re.fullmatch(r"'\$([.]\w+|\[\d+\])+'", path, re.ASCII):
-        return found
-    null = f"is_variant_null(try_variant_get(try_parse_json({text}), {path}, 'variant'))"
-    return f"coalesce({found}, if({null}, 'null', NULL))"
+    quoted = rf"regexp_replace({text}, '([:,\\[]\\s*)(-?[0-9]+[.][0-9]+)(?=\\s*[,}}\\]])', '$1\"$2\"')"
+    written = f"get_json_object({quoted}, {path})"
+    fraction = f"{found} RLIKE '^-?[0-9]+[.][0-9]+$' AND CAST({written} AS DOUBLE) = CAST({found} AS DOUBLE)"
+    otherwise = found
+    if re.fullmatch(r"'\$([.]\w+|\[\d+\])+'", path, re.ASCII):
+        null = f"is_variant_null(try_variant_get(try_parse_json({text}), {path}, 'variant'))"
+        otherwise = f"coalesce({found}, if({null}, 'null', NULL))"
+    return f"CASE WHEN {fraction} THEN {written} ELSE {otherwise} END"
 
 
 def _concat(args: Sequence[str]) -> str:
@@ -73,6 +78,7 @@ EXTRACTJSONFIELD = scalar(
         example('EXTRACTJSONFIELD(\'{"log": {"cloud": "gcp", "n": 4}}\', \'$.log.cloud\')', "gcp"),
         example('EXTRACTJSONFIELD(\'{"log": {"cloud": "gcp", "n": 4}}\', \'$.log\')', '{"cloud":"gcp","n":4}'),
         example("EXTRACTJSONFIELD('{\"a\": [1, null]}', '$.a[1]')", "null"),
+        example("EXTRACTJSONFIELD('{\"a\": [{\"b\": 1.50}]}', '$.a[0].b')", "1.50"),
         example("EXTRACTJSONFIELD('{\"a\": 1}', '$.b')", None),
     ],
 )

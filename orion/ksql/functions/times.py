@@ -57,6 +57,14 @@ def _parse(result: str) -> Lowering:
     return lower
 
 
+def _parse_date(args: Sequence[str]) -> str:
+    """What follows the date is left alone, where the format says how long a date is."""
+    text, pattern = args
+    width = re.fullmatch(r"'((?:[yu]{4}|MM|dd|[^A-Za-z'\\\\])+)'", pattern)
+    head = f"left({text}, {len(width.group(1))})" if width else text
+    return f"CAST(try_to_timestamp({head}, {_pattern(pattern)}) AS DATE)"
+
+
 def _shifted(result: Callable[[str, str], str], sign: str) -> Lowering:
     """A point in time moved by some units, forwards or backwards."""
 
@@ -178,9 +186,10 @@ FROM_UNIXTIME = scalar(
 PARSE_DATE = scalar(
     "PARSE_DATE",
     "The date that a text says in a format; NULL where it doesn't.",
-    overload("(STRING, STRING) -> DATE", _parse("CAST({0} AS DATE)")),
+    overload("(STRING, STRING) -> DATE", _parse_date),
     examples=[
         example("PARSE_DATE('29 Feb 2024', 'dd MMM yyyy')", "2024-02-29"),
+        example("PARSE_DATE('2024-02-29T12:00', 'yyyy-MM-dd')", "2024-02-29"),
         example("PARSE_DATE('yesterday', 'yyyy-MM-dd')", None),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_whole_number_as_a_decimal_holds_all_of_its_range() -> None:
         (INT, TEXT, "CAST(`C` AS STRING)"),
         (BOOL, TEXT, "CAST(`C` AS STRING)"),
         (Scalar.BYTES, TEXT, "base64(`C`)"),
-        (TEXT, LONG, "CAST(`C` AS BIGINT)"),
+        (TEXT, LONG, r"CAST(regexp_substr(`C`, '^\\s*[+-]?[0-9]+\\s*$') AS BIGINT)"),
         (TEXT, BOOL, "(lower(`C`) = 'true')"),
         (TEXT, Scalar.DATE, "CAST(`C` AS DATE)"),
         (Scalar.TIMESTAMP, Scalar.DATE, "CAST(`C` AS DATE)"),
