@@ -79,7 +79,7 @@ def test_types_and_functions_come_back(platform: Orion, kafka: Kafka) -> None:
 
 def test_a_replaced_query_goes_on_without_reading_again(platform: Orion, kafka: Kafka, until: Await) -> None:
     platform.execute("CREATE STREAM kept WITH (KAFKA_TOPIC = 'def-kept') AS SELECT k, km FROM trips EMIT CHANGES;")
-    until(lambda: len(values(kafka, "def-kept")) == 3)
+    until(lambda: len(values(kafka, "def-kept")) == 3, 90.0)
     (before,) = [q for q in platform.engine.catalog.queries if q.startswith("CSAS_KEPT")]
     (told,) = platform.execute(
         "CREATE OR REPLACE STREAM kept WITH (KAFKA_TOPIC = 'def-kept') AS"
