@@ -1,33 +1,55 @@
 """JSON: an object of columns. A single key column stands alone, without an object around it, as in ksqlDB.
 
-Field names are found whatever their case, as far as Spark's parser allows: under the column's name in upper and lower
-case and as the declaration spelled it. TIMESTAMP, DATE and TIME travel as numbers (milliseconds, days, milliseconds of
-the day), BYTES as base64, DECIMAL as a number.
+A field is found whatever its case, and by its exact name first. Numbers may stand in quotes; text takes anything. A
+whole number cuts a fraction off. TIMESTAMP, DATE and TIME travel as numbers (milliseconds, days, milliseconds of the
+day), BYTES as base64, DECIMAL as a number.
+
+Records are first read the fast way: Spark's parser, which wants each field in one of a few spellings and of exactly
+its type. Only what it can't read, or where a field is missing that stands there in another case, is read once more the
+slow way, value by value, by ksqlDB's rules.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 
 from orion.formats import Decoded
 from orion.plan.sources import Serde
-from orion.schema import Array, Column, Map, Role, Scalar, SqlType, Struct, quote, spark_type
+from orion.schema import Array, Column, Field, Map, Role, Scalar, SqlType, Struct, quote, spark_type
 
 _CORRUPT = "__corrupt"
 _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}', 'allowNonNumericNumbers', 'true')"
+_GOOD, _BAD, _EMPTY = 0, 1, 2
 
 
 def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded:
+    if not columns:
+        return Decoded("1", (), "FALSE", "''")
     text = f"CAST({raw} AS STRING)"
-    if _is_bare(columns, serde):
-        text = f"concat('{{{_escaped(_quoted(columns[0].name))}:', {text}, '}}')"
-    spelled = [(column, _spellings(column)) for column in columns]
-    fields = [f"{quote(s)} {_wire_type(column.type)}" for column, names in spelled for s in names]
-    schema = ", ".join([*fields, f"{_CORRUPT} STRING"]).replace("'", "\\'")
-    parsed = f"from_json({text}, '{schema}', {_OPTIONS})"
-    bad = f"({value} IS NULL OR {value}.{_CORRUPT} IS NOT NULL)"
+    bare = _is_bare(columns, serde)
+    names = [_spellings(column) for column in columns]
+    fields = [f"{quote(s)} {_wire_type(c.type)}" for c, spelled in zip(columns, names, strict=True) for s in spelled]
+    schema = _escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
+    whole = f"concat('{{{_escaped(_quoted(columns[0].name))}:', {text}, '}}')" if bare else text
+    parsed = f"from_json({whole}, '{schema}', {_OPTIONS})"
+    fast = _row([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)], str(_GOOD))
+    slow = _slow(columns, text, bare=bare)
+    broken = f"j IS NULL OR j.{_CORRUPT} IS NOT NULL"
+    other_case = _other_case(columns, names, text, bare=bare)
+    if other_case is None:
+        struct = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN {slow} ELSE {fast} END)[0]"
+    else:
+        once = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN NULL ELSE {fast} END)"
+        gaps = " OR ".join(_gaps(f"r.c{at}", c.type) for at, c in enumerate(columns))
+        struct = f"transform({once}, r -> CASE WHEN r IS NULL OR (({gaps}) AND {other_case}) THEN {slow} ELSE r END)[0]"
     return Decoded(
-        parsed, tuple(_field(c, names, value) for c, names in spelled), bad, "'not the JSON that was declared'"
+        struct,
+        tuple(f"{value}.c{at}" for at in range(len(columns))),
+        f"({value} IS NULL OR {value}.state = {_BAD})",
+        "'not the JSON that was declared'",
+        f"{value}.state = {_EMPTY}",
     )
 
 
@@ -37,10 +59,25 @@ def _is_bare(columns: tuple[Column, ...], serde: Serde) -> bool:
     return columns[0].role is Role.KEY if serde.wrap_single is None else not serde.wrap_single
 
 
+def _row(fields: list[str], state: str) -> str:
+    parts = "".join(f", 'c{at}', {field}" for at, field in enumerate(fields))
+    return f"named_struct('state', {state}{parts})"
+
+
+# ---- the fast way ----------------------------------------------------------------------------------------------
+
+
 def _spellings(column: Column) -> list[str]:
     if column.spelling is None:
         return [column.name]  # written by Orion itself, which spells it like this
+    if not _has_cases(column.name):
+        return [column.name]
     return list(dict.fromkeys((column.spelling, column.name, column.name.lower())))
+
+
+def _has_cases(name: str) -> bool:
+    """Whether a column of this name takes fields in any case: ksqlDB holds a field's name in capitals against it."""
+    return name == name.upper() != name.lower()
 
 
 def _field(column: Column, spellings: list[str], value: str) -> str:
@@ -64,14 +101,14 @@ def _wire_type(type_: SqlType) -> str:
         case Map(_, value):
             return f"MAP<STRING,{_wire_type(value)}>"
         case Struct(fields):
-            inner = (f"{quote(s)}:{_wire_type(f.type)}" for f in fields for s in _both_cases(f.name))
+            inner = (f"{quote(s)}:{_wire_type(f.type)}" for f in fields for s in _both_cases(f))
             return f"STRUCT<{','.join(inner)}>"
         case _:
             return spark_type(type_)
 
 
-def _both_cases(name: str) -> list[str]:
-    return list(dict.fromkeys((name, name.lower())))
+def _both_cases(field: Field) -> list[str]:
+    return [field.name, field.name.lower()] if _has_cases(field.name) else [field.name]
 
 
 def _from_wire(value: str, type_: SqlType, depth: int = 0) -> str:
@@ -83,14 +120,12 @@ def _from_wire(value: str, type_: SqlType, depth: int = 0) -> str:
             return f"date_from_unix_date({value})"
         case Array(element) if _is_special(element):
             return f"transform({value}, {x} -> {_from_wire(x, element, depth + 1)})"
-        case Map(key, inner) if key is not Scalar.STRING or _is_special(inner):
-            read = f"CAST(k{depth} AS {spark_type(key)})", _from_wire(x, inner, depth + 1)
-            with_keys = f"transform_keys({value}, (k{depth}, {x}) -> {read[0]})"
-            return f"transform_values({with_keys}, (k{depth}, {x}) -> {read[1]})"
+        case Map(_, inner) if _is_special(inner):
+            return f"transform_values({value}, (k{depth}, {x}) -> {_from_wire(x, inner, depth + 1)})"
         case Struct(fields):
             parts = []
             for f in fields:
-                spelled = [_from_wire(f"{value}.{quote(s)}", f.type, depth + 1) for s in _both_cases(f.name)]
+                spelled = [_from_wire(f"{value}.{quote(s)}", f.type, depth + 1) for s in _both_cases(f)]
                 parts.append(f"'{_escaped(f.name)}', {_first(spelled)}")
             return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case _:
@@ -102,25 +137,181 @@ def _is_special(type_: SqlType) -> bool:
     match type_:
         case Scalar.TIMESTAMP | Scalar.DATE | Struct():
             return True
-        case Array(element):
+        case Array(element) | Map(_, element):
             return _is_special(element)
-        case Map(key, value):
-            return key is not Scalar.STRING or _is_special(value)
         case _:
             return False
+
+
+# ---- whether the fast way has missed something -----------------------------------------------------------------
+
+
+def _other_case(columns: tuple[Column, ...], names: list[list[str]], text: str, *, bare: bool) -> str | None:
+    """A condition: some key of the text is a field's name, in a case the fast way doesn't know.
+
+    None if there is no such field: what Orion has written it spells as it reads it.
+    """
+    if all(c.spelling is None for c in columns):
+        return None
+    wanted = {} if bare else dict.fromkeys(c.name for c in columns if c.spelling is not None)
+    known = dict.fromkeys(s for spelled in names for s in spelled)
+    for nested in (f for c in columns for f in _nested(c.type)):
+        wanted |= dict.fromkeys([nested.name])
+        known |= dict.fromkeys(_both_cases(nested))
+    wanted = {name: None for name in wanted if _has_cases(name)}
+    if not wanted:
+        return None
+    fields, exact = ("|".join(re.escape(_quoted(n)[1:-1]) for n in listed) for listed in (wanted, known))
+    pattern = rf'(?<!\\)"(?!(?:{exact})")(?iu:{fields})"\s*:'
+    return f"{text} RLIKE '{_escaped(pattern)}'"
+
+
+def _nested(type_: SqlType) -> Iterator[Field]:
+    match type_:
+        case Array(element) | Map(_, element):
+            yield from _nested(element)
+        case Struct(fields):
+            for field in fields:
+                yield field
+                yield from _nested(field.type)
+        case _:
+            return
+
+
+def _gaps(value: str, type_: SqlType, depth: int = 0) -> str:
+    """A condition: something in the value is NULL, so perhaps only not found."""
+    x = f"g{depth}"
+    match type_:
+        case Struct(fields):
+            inside = (_gaps(f"{value}.{quote(f.name)}", f.type, depth) for f in fields)
+            return " OR ".join([f"{value} IS NULL", *inside])
+        case Array(element) if any(_nested(element)):
+            return f"{value} IS NULL OR exists({value}, {x} -> {_gaps(x, element, depth + 1)})"
+        case Map(_, element) if any(_nested(element)):
+            return f"{value} IS NULL OR exists(map_values({value}), {x} -> {_gaps(x, element, depth + 1)})"
+        case _:
+            return f"{value} IS NULL"
+
+
+# ---- the slow way ----------------------------------------------------------------------------------------------
+
+
+def _slow(columns: tuple[Column, ...], text: str, *, bare: bool) -> str:
+    """The row by ksqlDB's rules, through VARIANT, which keeps what kind of value stood there."""
+    nulls = [f"CAST(NULL AS {spark_type(c.type)})" for c in columns]
+    found = ["d"] if bare else [_looked_up("m", c.name) for c in columns]
+    values = f"array({', '.join(_not_null(f) for f in found)})"
+    reads = [_read(f"vs[{at}]", c.type) for at, c in enumerate(columns)]
+    bad = " OR ".join(_unreadable(f"vs[{at}]", c.type) for at, c in enumerate(columns))
+    row = f"transform(array({values}), vs -> {_row(reads, f'if({bad}, {_BAD}, {_GOOD})')})[0]"
+    if not bare:
+        row = _let("m", _object("d"), f"CASE WHEN m IS NULL THEN {_row(nulls, str(_BAD))} ELSE {row} END")
+    otherwise = f"WHEN is_variant_null(d) THEN {_row(nulls, str(_EMPTY))} ELSE {row}"
+    return _let("d", f"try_parse_json({text})", f"CASE WHEN d IS NULL THEN {_row(nulls, str(_BAD))} {otherwise} END")
+
+
+def _let(name: str, value: str, body: str) -> str:
+    """The body with a name for a value, which is evaluated once."""
+    return f"transform(array({value}), {name} -> {body})[0]"
+
+
+def _object(variant: str) -> str:
+    return f"try_variant_get({variant}, '$', 'map<string,variant>')"
+
+
+def _not_null(variant: str) -> str:
+    return f"CASE WHEN NOT is_variant_null({variant}) THEN {variant} END"
+
+
+def _looked_up(fields: str, name: str) -> str:
+    exact = f"try_element_at({fields}, '{_escaped(name)}')"
+    if not _has_cases(name):
+        return exact
+    alike = f"map_filter({fields}, (fk, fv) -> upper(fk) = '{_escaped(name)}')"
+    return f"coalesce({exact}, try_element_at(map_values({alike}), 1))"
+
+
+def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
+    """The variant as the type; NULL where it can't be."""
+    y, m = f"y{depth}", f"m{depth}"
+    match type_:
+        case Scalar.STRING:
+            return f"try_variant_get({variant}, '$', 'string')"
+        case Scalar.BOOLEAN:
+            return f"CASE WHEN {_is_boolean(variant)} THEN try_variant_get({variant}, '$', 'boolean') END"
+        case Scalar.BYTES:
+            return f"try_to_binary(try_variant_get({variant}, '$', 'string'), 'base64')"
+        case Scalar.TIMESTAMP:
+            return f"timestamp_millis({_number(variant, 'bigint')})"
+        case Scalar.DATE:
+            return f"date_from_unix_date({_number(variant, 'int')})"
+        case Array(element):
+            inside = _read(_not_null(y), element, depth + 1)
+            return f"transform(try_variant_get({variant}, '$', 'array<variant>'), {y} -> {inside})"
+        case Map(_, element):
+            inside = _read(_not_null(y), element, depth + 1)
+            return f"transform_values({_object(variant)}, (k{depth}, {y}) -> {inside})"
+        case Struct(fields):
+            found = [(f, _not_null(_looked_up(m, f.name))) for f in fields]
+            parts = ", ".join(f"'{_escaped(f.name)}', {_read(v, f.type, depth + 1)}" for f, v in found)
+            return _let(m, _object(variant), f"if({m} IS NULL, NULL, named_struct({parts}))")
+        case _:
+            return _number(variant, spark_type(type_).lower())
+
+
+def _number(variant: str, type_: str) -> str:
+    return f"CASE WHEN NOT {_is_boolean(variant)} THEN try_variant_get({variant}, '$', '{type_}') END"
+
+
+def _is_boolean(variant: str) -> str:
+    return f"(schema_of_variant({variant}) = 'BOOLEAN')"
+
+
+def _unreadable(variant: str, type_: SqlType, depth: int = 0) -> str:
+    """A condition: there is something, and it isn't of the type."""
+    y, m = f"y{depth}", f"m{depth}"
+    match type_:
+        case Array(element):
+            items = f"try_variant_get({variant}, '$', 'array<variant>')"
+            inside = f"exists({items}, {y} -> {_unreadable(_not_null(y), element, depth + 1)})"
+            return f"coalesce({inside}, {variant} IS NOT NULL)"
+        case Map(_, element):
+            inside = f"exists(map_values({_object(variant)}), {y} -> {_unreadable(_not_null(y), element, depth + 1)})"
+            return f"coalesce({inside}, {variant} IS NOT NULL)"
+        case Struct(fields):
+            each = [_unreadable(_not_null(_looked_up(m, f.name)), f.type, depth + 1) for f in fields]
+            broken = f"if({m} IS NULL, {variant} IS NOT NULL, {' OR '.join(each) or 'FALSE'})"
+            return _let(m, _object(variant), broken)
+        case _:
+            return f"({variant} IS NOT NULL AND {_read(variant, type_)} IS NULL)"
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------
 
 
 def encode(columns: tuple[Column, ...], serde: Serde) -> str:
     if not columns:
         return "CAST(NULL AS BINARY)"
-    fields = ", ".join(f"'{_escaped(c.name)}', {_to_wire(quote(c.name), c.type)}" for c in columns)
-    text = f"to_json(named_struct({fields}), map('ignoreNullFields', 'false'))"
     if _is_bare(columns, serde):
-        name = columns[0].name
-        ahead = len(f"{{{_quoted(name)}:") + 1
-        bare = f"substring({text}, {ahead}, length({text}) - {ahead})"
-        text = f"if({quote(name)} IS NULL, NULL, {bare})"
-    return f"CAST({text} AS BINARY)"
+        return f"CAST({_alone(columns[0])} AS BINARY)"
+    fields = ", ".join(f"'{_escaped(c.name)}', {_to_wire(quote(c.name), c.type)}" for c in columns)
+    return f"CAST(to_json(named_struct({fields}), {_WITH_NULLS}) AS BINARY)"
+
+
+_WITH_NULLS = "map('ignoreNullFields', 'false')"
+
+
+def _alone(column: Column) -> str:
+    """The JSON of one value; of NULL nothing at all."""
+    value = _to_wire(quote(column.name), column.type)
+    match column.type:
+        case Array() | Map() | Struct():
+            return f"to_json({value}, {_WITH_NULLS})"
+        case Scalar.INTEGER | Scalar.BIGINT | Scalar.BOOLEAN | Scalar.DATE | Scalar.TIME | Scalar.TIMESTAMP:
+            return f"CAST({value} AS STRING)"
+        case _:
+            # In an array, since Spark writes no value by itself; no text or number begins or ends with a bracket.
+            return f"if({quote(column.name)} IS NULL, NULL, btrim(to_json(array({value})), '[]'))"
 
 
 def _quoted(name: str) -> str:

@@ -117,7 +117,7 @@ class SinkJob:
         def write(batch: DataFrame, number: int) -> None:
             batch.persist()
             try:
-                good = batch.where(f"{rows.BAD} IS NULL")
+                good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
                 written = plugin.write(good.selectExpr(*columns), number)
                 on_written(Counter({self.sink: written}))
                 lane(emit.letters(batch, self.dead_letters), number)

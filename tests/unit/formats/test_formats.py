@@ -37,13 +37,27 @@ def test_json_reads_a_field_under_each_spelling_and_takes_the_first_there_is() -
         (column("USERID", Scalar.BIGINT, "userId"), column("N", Scalar.DOUBLE, "N")), JSON, "raw", "v"
     )
     assert "`userId` BIGINT, `USERID` BIGINT, `userid` BIGINT, `N` DOUBLE, `n` DOUBLE, __corrupt STRING" in read.struct
-    assert read.fields == ("coalesce(v.`userId`, v.`USERID`, v.`userid`)", "coalesce(v.`N`, v.`n`)")
+    assert "'c0', coalesce(j.`userId`, j.`USERID`, j.`userid`), 'c1', coalesce(j.`N`, j.`n`)" in read.struct
+    assert read.fields == ("v.c0", "v.c1")
+
+
+def test_json_looks_for_other_cases_only_where_something_is_missing() -> None:
+    read = format_of(JSON).decode((column("USERID", Scalar.BIGINT, "userid"),), JSON, "raw", "v")
+    assert "(r.c0 IS NULL) AND CAST(raw AS STRING) RLIKE" in read.struct
+    assert r"""(?!(?:userid|USERID)")(?iu:USERID)"\\s*:'""" in read.struct
 
 
 def test_json_that_orion_writes_is_read_under_one_name() -> None:
     read = format_of(JSON).decode((column("USERID", Scalar.BIGINT), column("N", Scalar.DOUBLE)), JSON, "raw", "v")
-    assert read.fields == ("v.`USERID`", "v.`N`")
-    assert read.bad == "(v IS NULL OR v.__corrupt IS NOT NULL)"
+    assert "'c0', j.`USERID`, 'c1', j.`N`" in read.struct
+    assert "RLIKE" not in read.struct
+    assert read.bad == "(v IS NULL OR v.state = 1)"
+
+
+def test_json_of_a_quoted_name_is_read_under_that_alone() -> None:
+    read = format_of(JSON).decode((column("userId", Scalar.BIGINT, "userId"),), JSON, "raw", "v")
+    assert "'`userId` BIGINT, __corrupt STRING'" in read.struct
+    assert "RLIKE" not in read.struct
 
 
 @pytest.mark.parametrize(
@@ -58,38 +72,43 @@ def test_json_that_orion_writes_is_read_under_one_name() -> None:
 )
 def test_json_of_a_single_key_stands_alone_unless_told(columns: tuple[Column, ...], serde: Serde, alone: bool) -> None:
     assert ("concat(" in format_of(serde).decode(columns, serde, "raw", "v").struct) == alone
-    assert ("substring(" in format_of(serde).encode(columns, serde)) == alone
+    assert ("named_struct" not in format_of(serde).encode(columns, serde)) == alone
 
 
-def test_json_alone_is_cut_out_of_its_object() -> None:
-    text = "to_json(named_struct('K', `K`), map('ignoreNullFields', 'false'))"
-    # {"K": is five characters; the value goes from the sixth to the one before the closing brace.
-    assert format_of(JSON).encode((KEY,), JSON) == (
-        f"CAST(if(`K` IS NULL, NULL, substring({text}, 6, length({text}) - 6)) AS BINARY)"
-    )
+@pytest.mark.parametrize(
+    ("type_", "written"),
+    [
+        (Scalar.STRING, "if(`C` IS NULL, NULL, btrim(to_json(array(`C`)), '[]'))"),
+        (Scalar.BIGINT, "CAST(`C` AS STRING)"),
+        (Scalar.DATE, "CAST(unix_date(`C`) AS STRING)"),
+        (Array(Scalar.INTEGER), "to_json(`C`, map('ignoreNullFields', 'false'))"),
+    ],
+)
+def test_json_alone_has_no_object_around_it(type_: SqlType, written: str) -> None:
+    assert format_of(JSON).encode((Column("C", type_, Role.KEY),), JSON) == f"CAST({written} AS BINARY)"
 
 
 @pytest.mark.parametrize(
     ("type_", "wire", "read", "written"),
     [
-        (Scalar.TIMESTAMP, "BIGINT", "timestamp_millis(v.`C`)", "unix_millis(`C`)"),
-        (Scalar.DATE, "INT", "date_from_unix_date(v.`C`)", "unix_date(`C`)"),
-        (Scalar.TIME, "INT", "v.`C`", "`C`"),
-        (Scalar.BYTES, "BINARY", "v.`C`", "`C`"),
-        (Decimal(5, 2), "DECIMAL(5,2)", "v.`C`", "`C`"),
-        (Array(Scalar.INTEGER), "ARRAY<INT>", "v.`C`", "`C`"),
+        (Scalar.TIMESTAMP, "BIGINT", "timestamp_millis(j.`C`)", "unix_millis(`C`)"),
+        (Scalar.DATE, "INT", "date_from_unix_date(j.`C`)", "unix_date(`C`)"),
+        (Scalar.TIME, "INT", "j.`C`", "`C`"),
+        (Scalar.BYTES, "BINARY", "j.`C`", "`C`"),
+        (Decimal(5, 2), "DECIMAL(5,2)", "j.`C`", "`C`"),
+        (Array(Scalar.INTEGER), "ARRAY<INT>", "j.`C`", "`C`"),
         (
             Array(Scalar.DATE),
             "ARRAY<INT>",
-            "transform(v.`C`, x0 -> date_from_unix_date(x0))",
+            "transform(j.`C`, x0 -> date_from_unix_date(x0))",
             "transform(`C`, x0 -> unix_date(x0))",
         ),
-        (Map(Scalar.STRING, Scalar.BIGINT), "MAP<STRING,BIGINT>", "v.`C`", "`C`"),
+        (Map(Scalar.STRING, Scalar.BIGINT), "MAP<STRING,BIGINT>", "j.`C`", "`C`"),
         (
             Struct((Field("A", Scalar.DATE),)),
             "STRUCT<`A`:INT,`a`:INT>",
-            "if(v.`C` IS NULL, NULL, named_struct('A', "
-            "coalesce(date_from_unix_date(v.`C`.`A`), date_from_unix_date(v.`C`.`a`))))",
+            "if(j.`C` IS NULL, NULL, named_struct('A', "
+            "coalesce(date_from_unix_date(j.`C`.`A`), date_from_unix_date(j.`C`.`a`))))",
             "if(`C` IS NULL, NULL, named_struct('A', unix_date(`C`.`A`)))",
         ),
     ],
@@ -98,7 +117,7 @@ def test_json_types_on_the_wire(type_: SqlType, wire: str, read: str, written: s
     columns = (column("C", type_), column("D", Scalar.INTEGER))
     decoded = format_of(JSON).decode(columns, JSON, "raw", "v")
     assert f"`C` {wire}, `D` INT" in decoded.struct
-    assert decoded.fields == (read, "v.`D`")
+    assert f"named_struct('state', 0, 'c0', {read}, 'c1', j.`D`)" in decoded.struct
     assert f"named_struct('C', {written}, 'D', `D`)" in format_of(JSON).encode(columns, JSON)
 
 
@@ -137,3 +156,44 @@ def test_none_looks_at_nothing() -> None:
     read = format_of(NONE).decode((), NONE, "raw", "v")
     assert "raw" not in f"{read.struct}{read.bad}{read.reason}"
     assert read.bad == "FALSE"
+
+
+# ---- DELIMITED -------------------------------------------------------------------------------------------------
+
+DELIMITED = Serde("DELIMITED")
+
+
+def test_delimited_counts_its_cells_and_reads_each_by_its_type() -> None:
+    columns = (column("A", Scalar.STRING), column("B", Scalar.INTEGER), column("C", Decimal(5, 2)))
+    read = format_of(DELIMITED).decode(columns, DELIMITED, "raw", "v")
+    assert "'c0 STRING, c1 STRING, c2 STRING, __corrupt STRING'" in read.struct
+    assert read.fields == (
+        "nullif(v.c0, '')",
+        "try_cast(nullif(v.c1, '') AS INT)",
+        "try_cast(nullif(v.c2, '') AS DECIMAL(5,2))",
+    )
+    assert "v.__corrupt IS NOT NULL" in read.bad
+    assert "length(raw) = 0" in read.bad
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "sep"), [(None, "','"), ("\t", "'\t'"), ("|", "'|'"), ("'", "'\\''"), ("\\", "'\\\\\\\\'")]
+)
+def test_delimited_takes_any_character(delimiter: str | None, sep: str) -> None:
+    serde = Serde("DELIMITED", delimiter)
+    assert f"'sep', {sep}," in format_of(serde).decode((KEY,), serde, "raw", "v").struct
+
+
+def test_delimited_quotes_only_what_may_need_it() -> None:
+    columns = (column("A", Scalar.STRING), column("B", Scalar.INTEGER))
+    assert format_of(DELIMITED).encode(columns, DELIMITED).count("RLIKE") == 1
+    minus = Serde("DELIMITED", "-")
+    assert format_of(minus).encode(columns, minus).count("RLIKE") == 2
+
+
+@pytest.mark.parametrize("type_", [Array(Scalar.INTEGER), Map(Scalar.STRING, Scalar.INTEGER), Struct(())])
+def test_delimited_holds_no_nested_types(type_: SqlType) -> None:
+    with pytest.raises(InternalError):
+        format_of(DELIMITED).decode((column("C", type_),), DELIMITED, "raw", "v")
+    with pytest.raises(InternalError):
+        format_of(DELIMITED).encode((column("C", type_),), DELIMITED)
