@@ -219,12 +219,14 @@ class Engine:
         """The catalog with the functions of the settings' modules, all of them known to Spark."""
         allowed = self.config.functions.python
         for function in list(catalog.functions.values()):
+            if not allowed:
+                self._journal.problems.append(f"function {function.name} is not loaded: functions.python is off")
+                catalog = catalog.drop(PythonFunction, function.name)  # in memory: the journal keeps it
+                continue
             try:
-                if not allowed:
-                    raise Forbidden("PYTHON_OFF", "functions.python is off")
                 python_functions.register(self.spark, function)
             except OrionError as error:
-                self._journal.problems.append(f"function {function.name} is not there: {error.message}")
+                self._journal.problems.append(error.message)
         for function in python_functions.of_modules(self.config.functions.modules):
             python_functions.register(self.spark, function)
             catalog = catalog.put(function)

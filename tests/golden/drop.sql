@@ -67,3 +67,14 @@ DROP STREAM IF EXISTS second;
 -- message: Expected CONNECTOR or FUNCTION or STREAM or TABLE or TYPE, found 'STREAMS'.
 -- hint: Did you mean STREAM?
 DROP STREAMS s;
+
+CREATE SOURCE STREAM outside (v INT) WITH (KAFKA_TOPIC = 'outside', VALUE_FORMAT = 'JSON');
+
+-- error: BindError READ_ONLY 1:13
+-- message: Cannot delete the topic of OUTSIDE: a source stream is read only.
+-- hint: DROP STREAM OUTSIDE leaves the topic as it is.
+DROP STREAM outside DELETE TOPIC;
+
+-- plan:
+--   drop stream OUTSIDE
+DROP STREAM outside;

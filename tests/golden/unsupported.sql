@@ -39,13 +39,13 @@ ASSERT SCHEMA SUBJECT 's-value' TIMEOUT 3 SECONDS;
 ASSERT NOT EXISTS SCHEMA ID 3;
 
 -- What a client does, it does itself.
--- error: UnsupportedError CLIENT_STATEMENT 1:1
+-- error: ParseError CLIENT_STATEMENT 1:1
 -- message: RUN SCRIPT is for the files of a client: `orion sql` runs it, a server doesn't.
 -- caret:
 --   1 | RUN SCRIPT 'a.sql';
 --       ^^^^^^^^^^
 RUN SCRIPT 'a.sql';
 
--- error: UnsupportedError CLIENT_STATEMENT 1:1
+-- error: ParseError CLIENT_STATEMENT 1:1
 -- message: SPOOL is for the files of a client: `orion sql` runs it, a server doesn't.
 SPOOL OFF;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orion.errors import UnsupportedError
+from orion.errors import ParseError
 from orion.ksql.context import Statement
 from orion.ksql.parser import Parser
 
@@ -14,7 +14,7 @@ def parse(parser: Parser) -> Statement:
     parser.advance()
     parser.accept("SCRIPT")
     words = " ".join(t.text for t in parser.tokens[start : parser.at])
-    raise UnsupportedError(
+    raise ParseError(
         "CLIENT_STATEMENT",
         f"{words} is for the files of a client: `orion sql` runs it, a server doesn't.",
         span=parser.span_from(start),

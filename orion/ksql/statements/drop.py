@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import Span
+from orion.errors import BindError, Span
 from orion.ksql.context import Context, SqlErrorConflict, check_kind
 from orion.ksql.parser import Parser
 from orion.plan.sources import Kind
@@ -27,6 +27,13 @@ class Drop:
             return (Nothing(f"{self.kind.capitalize()} {self.name} does not exist."),)
         source = context.source(self.name, self.span)
         check_kind(source, self.kind, "DROP", self.span)
+        if source.read_only and self.delete_topic:
+            raise BindError(
+                "READ_ONLY",
+                f"Cannot delete the topic of {self.name}: a source {self.kind.lower()} is read only.",
+                span=self.span,
+                hint=f"DROP {self.kind} {self.name} leaves the topic as it is.",
+            )
         own = source.query_id
         others = [q for q in catalog.readers_of(self.name) + catalog.writers_of(self.name) if q != own]
         if others:
