@@ -194,8 +194,14 @@ def test_the_doors_carry_variables(platform: Orion, tmp_path: Path) -> None:
 
 def test_python_is_off_unless_allowed(kafka: Kafka, spark: Spark, scratch: Path) -> None:
     flags = {"data": scratch / "off", "hub.bootstrap": kafka.bootstrap, "service_id": "off"}
+    create = "CREATE FUNCTION f(x INT) RETURNS INT AS $$ x $$;"
     with Orion.over(Engine(load(flags=flags), kafka, spark)) as careful:
         with pytest.raises(Forbidden) as refused:
-            careful.execute("CREATE FUNCTION f(x INT) RETURNS INT AS $$ x $$;")
+            careful.execute(create)
         assert (refused.value.code, refused.value.http_status) == ("PYTHON_OFF", 403)
         assert careful.engine.catalog.functions == {}
+    with Orion.over(Engine(load(flags=flags | {"functions.python": True}), kafka, spark)) as trusting:
+        trusting.execute(create)
+    with Orion.over(Engine(load(flags=flags), kafka, spark)) as careful:
+        assert careful.engine.catalog.functions == {}
+        assert careful.engine.problems == ["function F is not loaded: functions.python is off"]
