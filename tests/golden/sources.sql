@@ -248,3 +248,48 @@ CREATE STREAM s (a DECIMAL(3, 4)) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON'
 -- error: ParseError SYNTAX 1:25
 -- message: Expected a length, found 'KEY'.
 CREATE STREAM s (a INT (KEY)) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
+
+-- Columns over headers, and a source that is only read.
+-- plan:
+--   topic h: must exist
+--   define stream H over topic h (key KAFKA, value JSON): V INTEGER, ALL_ ARRAY<STRUCT<KEY VARCHAR(STRING), VALUE BYTES>>
+CREATE STREAM h (v INT, all_ ARRAY<STRUCT<key STRING, value BYTES>> HEADERS) WITH (KAFKA_TOPIC = 'h', VALUE_FORMAT = 'JSON');
+
+-- error: BindError INVALID_HEADERS 1:18
+-- message: A HEADER('a') column is BYTES, not INTEGER.
+CREATE STREAM s (a INT HEADER('a'), v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
+
+-- error: BindError DUPLICATE_HEADERS 1:15
+-- message: There is one HEADERS column, or one HEADER('name') for each name.
+CREATE STREAM s (a BYTES HEADER('x'), b BYTES HEADER('x')) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
+
+-- error: BindError READ_ONLY 1:32
+-- message: Cannot add table S: CREATE OR REPLACE doesn't go with SOURCE.
+CREATE OR REPLACE SOURCE TABLE s (k INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
+
+-- error: BindError INVALID_PROPERTY 1:15
+-- message: KEY_DELIMITER can't be empty.
+-- hint: For a tab or a space write 'TAB' or 'SPACE'.
+CREATE STREAM s (k INT KEY, v INT) WITH (KAFKA_TOPIC = 't', FORMAT = 'DELIMITED', KEY_DELIMITER = ' ');
+
+-- error: BindError INVALID_FORMAT 1:15
+-- message: The format DELIMITED does not support type ARRAY (value A).
+-- hint: Add WITH (VALUE_FORMAT='JSON').
+CREATE STREAM s (a ARRAY<INT>) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'DELIMITED');
+
+-- error: BindError INVALID_PROPERTY 1:15
+-- message: The format JSON has no property VALUE_SCHEMA_ID.
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', VALUE_SCHEMA_ID = 3);
+
+-- error: BindError INVALID_PROPERTY 1:14
+-- message: RETENTION_MS is for streams and windowed tables: the rows of any other table stay.
+CREATE TABLE s (k INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', RETENTION_MS = 1000);
+
+-- error: BindError INVALID_PROPERTY 1:15
+-- message: The format KAFKA has no WRAP_SINGLE_VALUE=true.
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'KAFKA', WRAP_SINGLE_VALUE = TRUE);
+
+-- error: BindError UNKNOWN_PROPERTY 1:15
+-- message: There is no property WINDOW_TYPE here.
+-- hint: Properties are CLEANUP_POLICY, FORMAT, KAFKA_TOPIC, KEY_DELIMITER, KEY_FORMAT, PARTITIONS, REPLICAS, RETENTION_MS, SOURCED_BY_CONNECTOR, TIMESTAMP, TIMESTAMP_FORMAT, VALUE_DELIMITER, VALUE_FORMAT, WRAP_SINGLE_VALUE.
+CREATE STREAM s WITH (WINDOW_TYPE = 'SESSION') AS SELECT * FROM h;

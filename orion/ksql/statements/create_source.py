@@ -17,10 +17,9 @@ from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, Step
 from orion.schema import Array, Column, Field, Role, Scalar, Schema, SqlType, Struct
 
-STARTS = tuple(
-    (*first, kind)
-    for kind in ("STREAM", "TABLE")
-    for first in (("CREATE",), ("CREATE", "SOURCE"), ("CREATE", "OR", "REPLACE"), ("CREATE", "OR", "REPLACE", "SOURCE"))
+STARTS = (
+    *((*first, kind) for kind in ("STREAM", "TABLE") for first in (("CREATE",), ("CREATE", "SOURCE"))),
+    *(("CREATE", "OR", "REPLACE", word) for word in ("STREAM", "TABLE", "SOURCE")),
 )
 
 _ALL_HEADERS = Array(Struct((Field("KEY", Scalar.STRING), Field("VALUE", Scalar.BYTES))))
@@ -119,6 +118,8 @@ def parse(parser: Parser) -> Statement:
 
 def parse_declaration(parser: Parser, *, or_replace: bool, read_only: bool = False) -> Statement:
     """What stands behind CREATE, and behind ASSERT."""
+    if not parser.is_word("STREAM", "TABLE"):
+        parser.fail("STREAM or TABLE", "STREAM", "TABLE")
     kind = Kind(parser.advance().text)
     if_not_exists = parser.accept("IF", "NOT", "EXISTS")
     name_at = parser.at

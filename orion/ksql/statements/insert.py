@@ -107,7 +107,8 @@ class InsertSelect:
         analysed = analyse(self.query, context)
         relation = self._fitted(analysed, sink)
         properties = tuple(sorted(context.properties.items()))
-        return (StartQuery(Query(query_id, relation, sink, (analysed.source.name,), context.text, properties)),)
+        query = Query(query_id, relation, sink, analysed.sources, context.text, properties, tasks=context.tasks)
+        return (StartQuery(query),)
 
     def _query_id(self, context: Context) -> str:
         written = With.of(self.properties, self.span, known=OF_INSERT).text("QUERY_ID")
