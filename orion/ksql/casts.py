@@ -190,7 +190,10 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
             return f"transform({spark}, x -> {_inside('x', inner, wanted, span)})"
         case (Map(key, inner), Map(wanted_key, wanted)):
             if key != wanted_key:
-                spark = f"transform_keys({spark}, (k, x) -> {_inside('k', key, wanted_key, span)})"
+                # A key that can't be read goes with its value: Spark has no NULL keys, and stops at one.
+                entry = f"named_struct('k', {_inside('x.key', key, wanted_key, span)}, 'v', x.value)"
+                entries = f"filter(transform(map_entries({spark}), x -> {entry}), x -> x.k IS NOT NULL)"
+                spark = f"map_from_entries({entries})"
             return f"transform_values({spark}, (k, x) -> {_inside('x', inner, wanted, span)})"
         case (Struct(), Struct()) if {f.name for f in source.fields} & {f.name for f in type_.fields}:
             return _restructured(spark, source, type_, span)

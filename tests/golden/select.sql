@@ -184,7 +184,7 @@ FROM s EMIT CHANGES;
 -- type TEXTS: ARRAY<VARCHAR(STRING)>
 -- spark DOUBLES: transform_values(`TAGS`, (k, x) -> CAST(x AS DOUBLE))
 -- type DOUBLES: MAP<VARCHAR(STRING), DOUBLE>
--- spark NUMBERED: transform_values(transform_keys(`TAGS`, (k, x) -> CAST(k AS INT)), (k, x) -> CAST(x AS BIGINT))
+-- spark NUMBERED: transform_values(map_from_entries(filter(transform(map_entries(`TAGS`), x -> named_struct('k', CAST(regexp_substr(x.key, '^\\s*[+-]?[0-9]+\\s*$') AS INT), 'v', x.value)), x -> x.k IS NOT NULL)), (k, x) -> CAST(x AS BIGINT))
 SELECT CAST(i AS STRING) AS text, CAST(t AS INT) AS whole, CAST(d AS DECIMAL(5, 1)) AS dec, CAST(t AS BOOLEAN) AS yes,
   CAST(at AS STRING) AS moment, CAST(at AS TIME) AS clock_, CAST(x AS STRING) AS base64,
   CAST(a AS ARRAY<STRING>) AS texts, CAST(tags AS MAP<STRING, DOUBLE>) AS doubles,

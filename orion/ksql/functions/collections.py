@@ -161,14 +161,16 @@ ARRAY_UNION = scalar(
 
 AS_MAP = scalar(
     "AS_MAP",
-    "A map from an array of keys and one of values. Values that are missing are NULL, those too many are dropped.",
+    "A map from an array of keys and one of values. Values that are missing are NULL, those too many are dropped; a "
+    "NULL key is 'null'.",
     overload(
         "(ARRAY<STRING>, ARRAY<T>) -> MAP<STRING, T>",
-        "map_from_entries(arrays_zip({0}, slice({1}, 1, array_size({0}))))",
+        "map_from_entries(arrays_zip(transform({0}, __k -> coalesce(__k, 'null')), slice({1}, 1, array_size({0}))))",
     ),
     examples=[
         example("AS_MAP(ARRAY['a', 'b'], ARRAY[1, 2, 3])", {"a": 1, "b": 2}),
         example("AS_MAP(ARRAY['a', 'b'], ARRAY[1])", {"a": 1, "b": None}),
+        example("AS_MAP(ARRAY['a', NULL], ARRAY[1, 2])", {"a": 1, "null": 2}),
     ],
 )
 
