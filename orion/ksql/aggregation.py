@@ -54,7 +54,7 @@ def aggregate(
     if transient:
         schema = Schema(columns)
     else:
-        check_columns(columns, items, query, Kind.TABLE)
+        check_columns(columns, items, query)
         schema = keys_first(columns, [names[at] for at in keys])
     folded = Aggregate(
         relation,
@@ -183,6 +183,8 @@ class Folding:
             if is_aggregate(inner):
                 assert isinstance(inner, ast.Call)
                 return ast.Name(self._call(inner), span=inner.span)
+            if isinstance(inner, ast.Name) and inner.name in WINDOW_BOUNDS and window:
+                return ast.Name(inner.name, span=inner.span)  # the window's own, whatever source stands before it
             return None
 
         folded = rewrite(node, change)

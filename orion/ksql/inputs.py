@@ -43,6 +43,7 @@ class Rows:
     sources: tuple[Source, ...]
     joined: bool = False
     synthetic: tuple[Named, ...] = ()  # key columns that no source has
+    made: tuple[str, ...] = ()  # of a join: the columns that hold its rows' key, even where a side has no row
 
     @property
     def schema(self) -> Schema:

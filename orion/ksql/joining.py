@@ -31,17 +31,16 @@ def join(left: Rows, right: Rows, clause: ast.JoinClause) -> Rows:
     left_key = tuple(Expr(quote(n[0]), _type(left, n[0]), n[0]) for n in left.keys)
     foreign = kind is JoinKind.FOREIGN_KEY
     relation = Join(left_side, right_side, kind, type_, within, key, left_key if foreign else ())
-    made = Project(relation, _carried(both, synthetic, left)) if left.window else relation
-    result_kind = left.kind
     return Rows(
-        made,
+        Project(relation, _carried(both, key, left)) if left.window else relation,
         both.columns,
-        result_kind,
+        left.kind,
         left.window if not foreign else None,
         names,
         (*left.sources, *right.sources),
         joined=True,
         synthetic=synthetic,
+        made=tuple(k.name for k in key[: len(names)]),
     )
 
 
@@ -63,12 +62,12 @@ def _columns(rows: Rows) -> tuple[Named, ...]:
     return (*(Named(n.name, Expr(quote(n.name), n.expr.type, n.name)) for n in rows.synthetic), *own)
 
 
-def _carried(both: Rows, synthetic: tuple[Named, ...], left: Rows) -> tuple[Named, ...]:
+def _carried(both: Rows, key: tuple[Named, ...], left: Rows) -> tuple[Named, ...]:
     """All columns, and the window that the rows' keys carry."""
     alias = left.columns[0].alias
     bounds = (Named(n, Expr(quote(f"{alias}.{n}"), t, n)) for n, t in WINDOW_BOUNDS.items())
     own = tuple(Named(c.inside, Expr(quote(c.inside), c.type, c.inside)) for c in both.columns)
-    return (*synthetic, *own, *bounds)
+    return (*(Named(k.name, Expr(quote(k.name), k.expr.type, k.name)) for k in key), *own, *bounds)
 
 
 def _type(rows: Rows, inside: str):  # type: ignore[no-untyped-def]
@@ -218,7 +217,7 @@ def _key(
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[Named, ...], tuple[Named, ...]]:
     """For each key column the names it goes by; the key as the join makes it; what of it is no source's column."""
     if kind is JoinKind.FOREIGN_KEY:
-        key = tuple(Named(f"__on{at}", Expr("", _type(left, n[0]), n[0])) for at, n in enumerate(left.keys))
+        key = tuple(Named(f"__on{at}", Expr(quote(n[0]), _type(left, n[0]), n[0])) for at, n in enumerate(left.keys))
         return left.keys, key, left.synthetic
     insides = {quote(c.name): c.name for c in (*left.row, *right.row)}
     names: list[tuple[str, ...]] = []

@@ -11,7 +11,7 @@ from orion.ksql import ast
 from orion.ksql.bind import bind, is_null
 from orion.ksql.casts import contains_map
 from orion.ksql.scope import Scope
-from orion.plan.sources import PSEUDO, WINDOW_BOUNDS, Kind
+from orion.plan.sources import PSEUDO, WINDOW_BOUNDS
 from orion.schema import Column, Role, Schema
 
 RESERVED_COLUMNS = frozenset((*PSEUDO, *WINDOW_BOUNDS))
@@ -87,13 +87,13 @@ def refuse_untyped(items: list[ast.SelectItem]) -> None:
             raise BindError("NULL_TYPE", "A column that is NULL has no type.", span=item.span, hint=hint)
 
 
-def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], query: ast.Query, kind: Kind) -> None:
+def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], query: ast.Query) -> None:
     """The output's columns make a source: unique names, none reserved, something in the value, no MAP in the key."""
     seen: set[str] = set()
     for column, item in zip(columns, items, strict=True):
         if column.name in seen:
             raise BindError("DUPLICATE_COLUMN", f"The column {column.name} comes out twice.", span=item.span)
-        if column.name in RESERVED_COLUMNS:
+        if column.name in RESERVED_COLUMNS and column.role is not Role.KEY:
             raise BindError(
                 "RESERVED_COLUMN",
                 f"{column.name} is a system column: give it an alias.",
@@ -103,7 +103,7 @@ def check_columns(columns: tuple[Column, ...], items: list[ast.SelectItem], quer
         if column.role is Role.KEY and contains_map(column.type):
             raise BindError("INVALID_KEY", MAP_AS_KEY, span=item.span, hint=MAP_AS_KEY_HINT)
         seen.add(column.name)
-    if kind is Kind.TABLE and not any(c.role is Role.VALUE for c in columns):
+    if not any(c.role is Role.VALUE for c in columns):
         raise BindError(
             "NO_VALUE_COLUMN",
             "The projection has no value column.",

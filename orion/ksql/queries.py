@@ -148,10 +148,12 @@ def _emit(parser: Parser) -> ast.Emit:
 
 def _window(parser: Parser) -> ast.WindowClause:
     start = parser.at
-    kind = parser.identifier("TUMBLING, HOPPING or SESSION")
-    if kind not in ("TUMBLING", "HOPPING", "SESSION"):
-        parser.at -= 1
-        parser.fail("TUMBLING, HOPPING or SESSION", "TUMBLING", "HOPPING", "SESSION")
+    kinds = ("TUMBLING", "HOPPING", "SESSION")
+    if parser.peek().is_word(*kinds):
+        parser.identifier("a window's name")  # ksqlDB takes one and has no use for it
+    if not parser.is_word(*kinds):
+        parser.fail("TUMBLING, HOPPING or SESSION", *kinds)
+    kind = parser.advance().text
     parser.expect_symbol("(")
     if kind != "SESSION":
         parser.expect("SIZE")

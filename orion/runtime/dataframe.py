@@ -73,7 +73,7 @@ def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS) -> DataFra
         case Settle(input):
             return rowwise.settle(relation, good(input), spread)
         case Distinct(input):
-            return rowwise.distinct(relation, good(input), spread)
+            return rowwise.distinct(relation, _events(good(input)), spread)
         case Union(inputs):
             frames = [good(i) if is_stateful(relation) else inner(i) for i in inputs]
             return reduce(lambda left, right: left.unionByName(right), frames)
@@ -81,10 +81,16 @@ def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS) -> DataFra
             return join.apply(relation, good(left.input), good(right.input), spread)
         case Aggregate(input=input):
             if relation.keyed is None:
-                return native_aggregate.apply(relation, good(input))
-            return keyed_aggregate.apply(relation, good(input), spread)
+                return native_aggregate.apply(relation, _events(good(input)))
+            folded = good(input) if relation.of_table else _events(good(input))
+            return keyed_aggregate.apply(relation, folded, spread)
         case _:
             assert_never(relation)
+
+
+def _events(stream: DataFrame) -> DataFrame:
+    """Without the records that have no value: they tell an operator nothing."""
+    return stream.where(f"NOT {rows.DELETED}")
 
 
 def _projected(frame: DataFrame, items: list[tuple[str, str]]) -> DataFrame:
@@ -111,10 +117,13 @@ def _exploded(relation: Explode, frame: DataFrame) -> DataFrame:
 
 
 def _filtered(relation: Filter, frame: DataFrame, condition: str) -> DataFrame:
-    """Bad records pass every filter, on their way to the dead letters. A table's row that fails one is a deletion."""
+    """Bad records pass every filter, on their way to the dead letters; a stream's record without a value passes none.
+
+    A table's row that fails is a deletion.
+    """
     if not relation.of_table:
         bad = f"{rows.BAD} IS NOT NULL OR " if rows.BAD in frame.columns else ""
-        return frame.where(f"{bad}({condition})")
+        return frame.where(f"{bad}(NOT {rows.DELETED} AND ({condition}))")
     gone = f"({rows.DELETED} OR NOT coalesce({condition}, FALSE))"
     others = [quote(c) for c in frame.columns if c != rows.DELETED]
     return frame.selectExpr(*others, f"{gone} AS {rows.DELETED}")

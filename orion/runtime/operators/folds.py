@@ -160,9 +160,11 @@ class Aggregator:
     def _into_session(self, row: Arrived, data: list[Any], now: int, state: State, calls: list[Call]) -> Iterator[Made]:
         """All sessions near enough are made into one with the row; each of them is withdrawn."""
         assert self.window is not None
-        gap, closed = self.window.size_ms, now - self.window.grace_ms
+        gap = self.window.size_ms
+        # A session can still grow until the gap after its end is over, and late rows have their grace besides.
+        closed = now - self.window.grace_ms - gap
         sessions: list[Any] = state.get(row.key) or []
-        near = [s for s in sessions if s[0] - gap <= row.time <= s[1] + gap]
+        near = [s for s in sessions if s[0] - gap <= row.time <= s[1] + gap and s[1] >= closed]
         start = min([row.time, *(s[0] for s in near)])
         end = max([row.time, *(s[1] for s in near)])
         if end < closed:
@@ -176,7 +178,7 @@ class Aggregator:
         folded = [c.fold.add(f, *data[c.takes]) for c, f in zip(calls, folded, strict=True)]
         others = [s for s in sessions if s not in near]
         state.put(row.key, sorted([*others, [start, end, folded]], key=lambda s: s[:2]))
-        state.schedule(end + self.window.grace_ms + (0 if self.final else gap + 1), row.key, 1 if self.final else gap)
+        state.schedule(end + gap + self.window.grace_ms + 1, row.key, 1 if self.final else gap)
         if not self.final:
             yield from self._change(row.key, (start, end), end, None, self._results(folded, calls))
 
@@ -197,9 +199,9 @@ class Aggregator:
                     time, folded, key, bounds = kept
                     yield self._made(key, bounds, time, None, self._results(folded, calls))
                 continue
-            grace = self.window.grace_ms + (0 if self.final else self.window.size_ms)
-            over = [s for s in kept if s[1] + grace <= now]
-            state.put(place, [s for s in kept if s[1] + grace > now] or None)
+            closed = now - self.window.grace_ms - self.window.size_ms
+            over = [s for s in kept if s[1] < closed]
+            state.put(place, [s for s in kept if s[1] >= closed] or None)
             for start, end, folded in over if self.final else ():
                 yield self._made(place, (start, end), end, None, self._results(folded, calls))
 

@@ -56,7 +56,7 @@ class StreamStream:
                 yield Made(row.key, row.time, _pair(side, row.row, None))
             else:
                 self._wait(state, row)
-        if row.time >= now - self._kept_ms():
+        if row.time >= self._see(state, side, row.time) - self._kept_ms():
             insort(kept[side], (row.time, len(kept[side]), row.row))
             state.put(row.key, kept)
             state.schedule(row.time + self._kept_ms() + 1, _BUFFER + row.key, max(1, self._kept_ms() // 4))
@@ -110,16 +110,28 @@ class StreamStream:
             for time, side, _, mine in over:
                 yield Made(key, time, (*_pair(side, mine, None),))
 
+    @staticmethod
+    def _see(state: State, side: int, time: int) -> int:
+        """How far one side has come: a side that lags behind the other keeps its rows for it."""
+        times = state.get(_TIMES) or [-1, -1]
+        if time > times[side]:
+            times[side] = time
+            state.put(_TIMES, times)
+        return int(times[side])
+
     def _forget(self, state: State, key: bytes, now: int) -> None:
         kept = state.get(key)
         if kept is None:
             return
-        oldest = now - self._kept_ms()
-        left = tuple([entry for entry in side if entry[0] >= oldest] for side in kept)
+        times = state.get(_TIMES) or [now, now]
+        left = tuple(
+            [entry for entry in found if entry[0] >= time - self._kept_ms()]
+            for found, time in zip(kept, times, strict=True)
+        )
         state.put(key, left if any(left) else None)
 
 
-_BUFFER, _WAITING = b"\x01", b"\x02"
+_BUFFER, _WAITING, _TIMES = b"\x01", b"\x02", b"\x03"
 
 
 def _waiting(key: bytes) -> bytes:
