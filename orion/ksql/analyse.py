@@ -167,7 +167,7 @@ def _plain(
     if query.distinct:
         return _distinct(query, made, schema, rows)
     if rows.kind is Kind.TABLE and query.where is not None and not transient:
-        made = _settled(made, schema, window)
+        made = settled(made, schema, window)
     return Analysed(made, schema, rows.kind, window, rows.sources)
 
 
@@ -178,7 +178,10 @@ def _wanted_keys(query: ast.Query, rows: Rows) -> list[tuple[ast.Expression, ...
     return [tuple(ast.Name(n) for n in names) for names in rows.keys]
 
 
-def _settled(relation: Relation, schema: Schema, window: Window | None) -> Settle:
+def settled(relation: Relation, schema: Schema, window: Window | None) -> Settle:
+    """The table with only those deletions that delete something."""
+    if isinstance(relation, Settle):
+        return relation
     bounds = [Column(n, t, Role.KEY) for n, t in WINDOW_BOUNDS.items()] if window else []
     columns = [*schema.key, *bounds, *schema.value]
     named = tuple(Named(c.name, Expr(quote(c.name), c.type, c.name)) for c in columns)

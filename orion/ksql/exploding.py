@@ -10,6 +10,7 @@ from orion.ksql.bind import bind, choose, function_of
 from orion.ksql.functions import functions
 from orion.ksql.functions.declare import Kind as FunctionKind
 from orion.ksql.inputs import Rows
+from orion.ksql.projection import names_of
 from orion.ksql.scope import Scope
 from orion.ksql.walk import rewrite, walk
 from orion.plan.relations import Explode, Expr, Named, Relation
@@ -40,11 +41,9 @@ def exploded(
         return ast.Name(name, span=node.span)
 
     opened = [replace(item, expression=rewrite(item.expression, change)) for item in items]
-    # What a table function makes is a new column, whatever it is made of.
-    named = [
-        replace(new, alias=old.alias or f"KSQL_COL_{at}") if old.expression != new.expression else old
-        for at, (old, new) in enumerate(zip(items, opened, strict=True))
-    ]
+    # The new columns' own names are ours alone: the list's are those of what was written.
+    names = names_of(items, rows.schema.names)
+    named = [replace(item, alias=name) for item, name in zip(opened, names, strict=True)]
     elements = {n.name: n.expr.type.element for n in made if isinstance(n.expr.type, Array)}
     return Explode(relation, tuple(made)), named, replace(scope, columns={**scope.columns, **elements})
 

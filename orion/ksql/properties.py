@@ -22,10 +22,10 @@ TOPIC_PREFIX = "ksql.output.topic.name.prefix"
 OF_QUERY = frozenset(
     (
         "KAFKA_TOPIC FORMAT KEY_FORMAT VALUE_FORMAT PARTITIONS REPLICAS RETENTION_MS CLEANUP_POLICY TIMESTAMP "
-        "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE KEY_DELIMITER VALUE_DELIMITER SOURCED_BY_CONNECTOR"
+        "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE KEY_DELIMITER VALUE_DELIMITER SOURCED_BY_CONNECTOR TTL"
     ).split()
 )
-OF_SOURCE = OF_QUERY | {"WINDOW_TYPE", "WINDOW_SIZE"}
+OF_SOURCE = (OF_QUERY - {"TTL"}) | {"WINDOW_TYPE", "WINDOW_SIZE"}
 OF_INSERT = frozenset(("QUERY_ID",))
 # What tells a registry's schema; the formats that have none know nothing of it.
 _OF_REGISTRY = frozenset(
@@ -34,7 +34,7 @@ _OF_REGISTRY = frozenset(
         "KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION"
     ).split()
 )
-_LATER = frozenset("GUARANTEE TTL PROFILE".split())
+_LATER = frozenset("GUARANTEE PROFILE".split())
 
 _KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
 # Whether a single value column may stand in an object (True), alone (False), or either.
@@ -287,20 +287,25 @@ class With:
             raise BindError("INVALID_PROPERTY", "WINDOW_TYPE is TUMBLING, HOPPING or SESSION.", span=self.span)
         if not schema.key:
             raise BindError("INVALID_PROPERTY", "A windowed source needs a key column.", span=self.span)
-        size = self._window_size()
+        size = self._duration("WINDOW_SIZE")
         if kind.upper() != "SESSION" and size is None:
             raise BindError("INVALID_PROPERTY", f"A {kind.upper()} window needs WINDOW_SIZE.", span=self.span)
         if kind.upper() == "SESSION" and size is not None:
             raise BindError("INVALID_PROPERTY", "A SESSION window has no WINDOW_SIZE.", span=self.span)
         return Window(WindowKind(kind.upper()), size or 0, size or 0, 0)
 
-    def _window_size(self) -> int | None:
-        from orion.ksql.parser import (
-            Parser,  # the one place where a property holds a piece of SQL
-        )
+    def _duration(self, name: str) -> int | None:
+        from orion.ksql.parser import Parser  # the one place where a property holds a piece of SQL
 
-        written = self.values.get("WINDOW_SIZE")
+        written = self.values.get(name)
         return Parser(written).duration_ms() if written else None
+
+    def ttl_ms(self) -> int | None:
+        """How long a table's row stays without a change."""
+        found = self._duration("TTL")
+        if found is not None and found <= 0:
+            raise BindError("INVALID_PROPERTY", "TTL must be above zero.", span=self.span)
+        return found
 
     def topic_config(self, kind: Kind, window: Window | None) -> dict[str, str]:
         config: dict[str, str] = {}

@@ -82,6 +82,7 @@ class Settle:
     input: Relation
     columns: tuple[Named, ...]
     keys: int
+    ttl_ms: int | None = None  # a row that nothing changes for so long is deleted
 
 
 @dataclass(frozen=True, slots=True)

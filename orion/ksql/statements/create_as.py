@@ -11,6 +11,7 @@ from orion.ksql.context import Context, check_free
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
+from orion.ksql.time_to_live import limited
 from orion.plan.relations import Query
 from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, StartQuery, Step
@@ -50,7 +51,7 @@ class CreateAs:
         sink = self._sink(analysed, written, context.text, query_id)
         query = Query(
             query_id,
-            analysed.relation,
+            limited(analysed, written.ttl_ms(), head.span),
             sink,
             analysed.sources,
             context.text,

@@ -16,13 +16,27 @@ _OUT = "__out BINARY, __gone BOOLEAN"
 
 
 class Visible:
-    """A row that goes and was never there is not told."""
+    """A row that goes and was never there is not told; one that nothing changes for its time to live goes."""
+
+    def __init__(self, ttl_ms: int | None = None) -> None:
+        self.ttl_ms = ttl_ms
 
     def take(self, row: Arrived, state: State) -> Iterator[Made]:
-        if row.row is None and state.get(row.key) is None:
-            return
-        state.put(row.key, None if row.row is None else True)
-        yield Made(row.key, row.time, (row.row, row.row is None))
+        if row.row is not None or state.get(row.key) is not None:
+            state.put(row.key, None if row.row is None else row.time)
+            yield Made(row.key, row.time, (row.row, row.row is None))
+        if self.ttl_ms is not None:
+            if row.row is not None:
+                state.schedule(row.time + self.ttl_ms, row.key, max(1, self.ttl_ms // 64))
+            yield from self._expire(state, state.see(row.time), self.ttl_ms)
+
+    @staticmethod
+    def _expire(state: State, now: int, ttl_ms: int) -> Iterator[Made]:
+        for key in dict.fromkeys(state.due(now)):
+            changed = state.get(key)
+            if changed is not None and changed + ttl_ms <= now:
+                state.put(key, None)
+                yield Made(key, changed + ttl_ms, (None, True))
 
     def end(self, state: State) -> Iterator[Made]:
         yield from ()
@@ -53,7 +67,7 @@ class First:
 
 def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
     keys = [c.expr for c in relation.columns[: relation.keys]]
-    made = spread.apply(_rows(frame, keys, relation.columns), Visible(), _OUT)
+    made = spread.apply(_rows(frame, keys, relation.columns), Visible(relation.ttl_ms), _OUT)
     return _shaped(made, relation.columns, relation.keys)
 
 

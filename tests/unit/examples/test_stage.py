@@ -18,6 +18,7 @@ def test_settings_have_defaults() -> None:
     assert Settings.read({}, 200.0) == Settings(None, 200.0)
     assert Settings.read({"DEMO_SECONDS": "", "DEMO_RATE": " "}, 200.0) == Settings(None, 200.0)
     assert Settings.read({"DEMO_SECONDS": "45", "DEMO_RATE": "0.5"}, 200.0) == Settings(45.0, 0.5)
+    assert Settings.read({"DEMO_RECORDS": "300"}, 200.0) == Settings(None, 200.0, 300)
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "soon", "inf", "nan"])
@@ -55,7 +56,7 @@ def test_pipeline_takes_any_folder() -> None:
     assert "$" not in text
 
 
-@pytest.mark.parametrize("example", ["music", "trucks"])
+@pytest.mark.parametrize("example", ["music", "trucks", "clicks", "fraud", "orders", "pageviews"])
 def test_scripts_are_short_enough_to_read(example: str) -> None:
     script = Path(__file__).parents[3] / "examples" / example / "pipeline.sql"
     assert all(len(row) <= 120 for row in script.read_text(encoding="utf-8").split("\n"))

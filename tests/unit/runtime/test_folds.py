@@ -1,0 +1,118 @@
+"""GROUP BY a row at a time: windows by the stream's own time, sessions, retraction, time to live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orion.plan.relations import AggregateCall, Expr
+from orion.plan.sources import Window, WindowKind
+from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, Retraction
+from orion.runtime.operators.tasks import Arrived, Made, State, run
+from orion.schema import Scalar
+from tests.unit.runtime.test_joins import Memory, made
+
+COUNT = AggregateCall("n", "COUNT", (), (), Scalar.BIGINT, None)
+SUM = AggregateCall("s", "SUM", (Expr("x", Scalar.BIGINT, "x"),), (), Scalar.BIGINT, None)
+TUMBLING = Window(WindowKind.TUMBLING, 10, 10, 5)
+HOPPING = Window(WindowKind.HOPPING, 30, 10, 100)
+SESSION = Window(WindowKind.SESSION, 10, 10, 1000)
+
+
+def count(window: Window | None = None, **how: Any) -> Aggregator:
+    return Aggregator(Folds((COUNT,)), window, **{"each": True, **how})
+
+
+def at(key: str, *times: int) -> list[Arrived]:
+    return [Arrived(key.encode(), None, time) for time in times]
+
+
+def told(found: list[Made]) -> list[tuple[str, int, int, int | None]]:
+    return [(m.key.decode(), m.values[0], m.values[1], m.values[3] and m.values[3]["n"]) for m in found]
+
+
+def test_every_row_is_a_change() -> None:
+    assert told(made(count(), at("a", 1, 2, 3))) == [("a", 0, 0, 1), ("a", 0, 0, 2), ("a", 0, 0, 3)]
+
+
+def test_a_batch_may_be_one_change_with_what_was_before_it() -> None:
+    found = made(count(each=False), at("a", 1, 2, 3, 4), batch=2)
+    assert [(m.values[2] and m.values[2]["n"], m.values[3]["n"], m.time) for m in found] == [(None, 2, 2), (2, 4, 4)]
+
+
+def test_late_is_judged_by_the_stream_not_by_the_batch() -> None:
+    rows = [*at("a", 1), *at("b", 14), *at("a", 2), *at("b", 15), *at("a", 3)]
+    wanted = [("a", 0, 10, 1), ("b", 10, 20, 1), ("a", 0, 10, 2), ("b", 10, 20, 2)]
+    for batch in (1, 2, 5):
+        assert told(made(count(TUMBLING), rows, batch=batch)) == wanted
+
+
+def test_a_row_falls_into_every_window_that_covers_it() -> None:
+    assert [(m.values[0], m.values[1]) for m in made(count(HOPPING), at("a", 25))] == [(0, 30), (10, 40), (20, 50)]
+
+
+def test_closed_windows_are_forgotten() -> None:
+    shelf = Memory()
+    list(run(count(TUMBLING), at("a", *range(0, 1000, 10)), State(shelf)))
+    assert len(shelf.blobs) < 12
+
+
+@pytest.mark.parametrize("batch", [1, 3, 10])
+def test_a_final_window_comes_once_when_it_closes(batch: int) -> None:
+    rows = [*at("a", 1, 9), *at("b", 2), *at("b", 14), *at("b", 15)]
+    assert sorted(told(made(count(TUMBLING, final=True), rows, batch=batch))) == [("a", 0, 10, 2), ("b", 0, 10, 1)]
+
+
+def test_sessions_merge_and_the_merged_are_withdrawn() -> None:
+    found = told(made(count(SESSION), at("a", 0, 20, 10)))
+    assert found == [
+        ("a", 0, 0, 1),
+        ("a", 20, 20, 1),
+        ("a", 0, 0, None),
+        ("a", 20, 20, None),
+        ("a", 0, 20, 3),
+    ]
+
+
+@given(st.lists(st.integers(0, 100), max_size=20), st.integers(1, 5))
+def test_sessions_end_as_runs_of_near_times(times: list[int], batch: int) -> None:
+    kept: dict[tuple[int, int], int] = {}
+    for _, start, end, n in told(made(count(SESSION), at("a", *times), batch=batch)):
+        kept.pop((start, end), None) if n is None else kept.update({(start, end): n})
+    runs: list[list[int]] = []
+    for time in sorted(times):
+        if runs and time - runs[-1][-1] <= 10:
+            runs[-1].append(time)
+        else:
+            runs.append([time])
+    assert kept == {(r[0], r[-1]): len(r) for r in runs}
+
+
+def test_a_table_takes_back_what_its_rows_gave() -> None:
+    sums = Aggregator(Folds((SUM,)), None, each=True, of_table=True)
+    one, two = {"d0": 5}, {"d0": 7}
+    rows = [
+        Arrived(b"g", None, 1, GIVE, (one, None)),
+        Arrived(b"g", None, 2, BOTH, (two, one)),
+        Arrived(b"g", None, 3, UNDO, (None, two)),
+    ]
+    assert [m.values[3]["s"] for m in made(sums, rows)] == [5, 7, 0]
+
+
+def test_retraction_remembers_a_row_until_it_is_deleted() -> None:
+    rows = [Arrived(b"k", row, n) for n, row in enumerate((b"a", b"b", None, None))]
+    assert [m.values for m in made(Retraction(), rows)] == [(None, b"a"), (b"a", b"b"), (b"b", None)]
+
+
+def test_a_group_without_rows_for_its_time_to_live_goes() -> None:
+    rows = [*at("a", 0), *at("b", 64), *at("b", 130), *at("a", 140)]
+    assert told(made(count(ttl_ms=64), rows)) == [
+        ("a", 0, 0, 1),
+        ("b", 0, 0, 1),
+        ("a", 0, 0, None),
+        ("b", 0, 0, 2),
+        ("a", 0, 0, 1),
+    ]
