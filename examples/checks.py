@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -22,6 +23,15 @@ class Check:
     @property
     def ok(self) -> bool:
         return self.expected == self.actual
+
+
+def same_rows(what: str, expected: Mapping[Any, Hashable], actual: Mapping[Any, Any]) -> list[Check]:
+    """Two lines about a result: it has as many rows as expected, and each of them is as expected."""
+    alike = sum(key in actual and actual[key] == row for key, row in expected.items())
+    return [
+        Check(what, len(expected), len(actual)),
+        Check("... each as computed in Python", len(expected), alike),
+    ]
 
 
 def all_hold(checks: Sequence[Check]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Generic, Protocol, TypeVar
@@ -34,7 +34,7 @@ class Event(Protocol):
     @property
     def key(self) -> bytes: ...
     @property
-    def value(self) -> bytes: ...
+    def value(self) -> bytes | None: ...
 
 
 E = TypeVar("E", bound=Event)
@@ -48,6 +48,20 @@ def send(producer: Producer, event: Event, report: Callable[[KafkaError | None, 
             return
         except BufferError:
             producer.poll(0.1)
+
+
+def send_all(producer: Producer, events: Iterable[Event]) -> int:
+    """Send events as fast as they go and wait for the broker; how many it did not acknowledge."""
+    failed = 0
+
+    def report(error: KafkaError | None, message: Message) -> None:
+        nonlocal failed
+        failed += error is not None
+
+    for event in events:
+        send(producer, event, report)
+        producer.poll(0)
+    return producer.flush(FLUSH_S) + failed
 
 
 class Feed(Generic[E]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -34,15 +35,24 @@ TRIGGER_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How long and how fast; without `seconds` an example runs until Ctrl-C."""
+    """How long and how fast; without `seconds` an example runs until Ctrl-C.
+
+    `records` is for examples that send a number of records and end.
+    """
 
     seconds: float | None
     rate: float
+    records: int | None = None
 
     @classmethod
     def read(cls, environment: Mapping[str, str], default_rate: float) -> Settings:
-        """DEMO_SECONDS and DEMO_RATE; an empty one counts as not given."""
-        return cls(_positive(environment, "DEMO_SECONDS"), _positive(environment, "DEMO_RATE") or default_rate)
+        """DEMO_SECONDS, DEMO_RATE and DEMO_RECORDS; an empty one counts as not given."""
+        records = _positive(environment, "DEMO_RECORDS")
+        return cls(
+            _positive(environment, "DEMO_SECONDS"),
+            _positive(environment, "DEMO_RATE") or default_rate,
+            None if records is None else math.ceil(records),
+        )
 
 
 def _positive(environment: Mapping[str, str], name: str) -> float | None:
@@ -155,7 +165,7 @@ def unhealthy(orion: Orion) -> int:
     return sum(status.state != "RUNNING" or status.lag != 0 for status in orion.queries())
 
 
-def played(example: Callable[[Platform, Settings, Console, Path], int], data: Path, rate: float) -> int:
+def played(example: Callable[[Platform, Settings, Console, Path], int], data: Path, rate: float = 1.0) -> int:
     """Run an example on a fresh platform; its exit code, or that of the error that ends it."""
     console = Console()
     try:

@@ -64,7 +64,7 @@ class Follower:
 
 
 def windowed(key: bytes) -> tuple[str, int]:
-    """The text and the window's start in a tumbling window's key."""
+    """The text and the window's start in the key of a tumbling or hopping window."""
     return key[:-_LONG].decode(), int.from_bytes(key[-_LONG:], "big")
 
 

@@ -1,0 +1,1 @@
+"""Clicks enriched by users, on Orion; see README.md."""

@@ -1,0 +1,1 @@
+"""Card fraud on Orion; see README.md."""

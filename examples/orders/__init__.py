@@ -1,0 +1,1 @@
+"""The largest orders of each hour, on Orion; see README.md."""

@@ -1,0 +1,1 @@
+"""Page views by region, on Orion; see README.md."""
