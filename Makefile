@@ -8,7 +8,7 @@ COMPILE := $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11
 	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check unit bench format lock clean
+.PHONY: help setup run demo test check unit conformance bench format lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -34,6 +34,9 @@ check: setup  ## format, lint, import contracts, types, unit and golden tests
 
 unit: setup  ## the tests that need neither broker nor Spark
 	$(PYTHON) -m pytest -q $(QUICK_TESTS)
+
+conformance: setup  ## the SQL against ksqlDB's own tests, where they are at hand; CASES=visible.jsonl for all
+	$(PYTHON) scripts/conformance.py $(CASES)
 
 bench: setup  ## measure against the same work written by hand
 	$(PYTHON) -m benchmarks

@@ -49,11 +49,11 @@ def answer(spark: session.Spark, case: dict[str, Any]) -> dict[str, Any]:
             return _failed(case, "error", at, traceback.format_exc(limit=-4))
     topics = {s.topic: s for s in reversed(list(desk.catalog.sources.values()))}
     try:
-        desk.log = [_given(r, topics.get(r["topic"])) for r in case.get("inputs", ())] + desk.log
+        desk.log = [given(r, topics.get(r["topic"])) for r in case.get("inputs", ())] + desk.log
         made = desk.settle()
     except Exception as error:
         return _failed(case, "error", None, _short(error))
-    outputs = [_output(r, topics.get(r.topic)) for r in (*made, *desk.inserted)]
+    outputs = [output(r, topics.get(r.topic)) for r in (*made, *desk.inserted)]
     schemas = {n: {"type": s.kind.lower(), "schema": _schema(s.schema)} for n, s in desk.catalog.sources.items()}
     told = {"status": "ok", "failed_statement": None, "error": None}
     return {"id": case["id"], **told, "outputs": outputs, "schemas": schemas}
@@ -75,7 +75,7 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:1500]}"
 
 
-def _given(record: dict[str, Any], source: Source | None) -> Given:
+def given(record: dict[str, Any], source: Source | None) -> Given:
     headers = tuple(
         (h["key"], None if h.get("value_b64") is None else base64.b64decode(h["value_b64"]))
         for h in record.get("headers") or ()
@@ -89,7 +89,7 @@ def _given(record: dict[str, Any], source: Source | None) -> Given:
     )
 
 
-def _output(record: Given, source: Source | None) -> dict[str, Any]:
+def output(record: Given, source: Source | None) -> dict[str, Any]:
     key, window = wire.decode_key(source, record.key)
     return {
         "topic": record.topic,

@@ -36,9 +36,14 @@ def test_case(spark: Spark, case: dict[str, Any]) -> None:
         assert found["failed_statement"] == len(ksql.split(case["sql"])) - 1
         return
     assert found["status"] == "ok", found["error"]
+    check(case, found["outputs"])
+
+
+def check(case: dict[str, Any], outputs: list[dict[str, Any]]) -> None:
+    """Each topic's records are those expected, in their order."""
     wanted = [_shown(record, record) for record in case["out"]]
     named = {record["topic"] for record in case["out"]} | set(case.get("empty", ()))
-    made = [record for record in found["outputs"] if record["topic"] in named]
+    made = [record for record in outputs if record["topic"] in named]
     for topic in sorted(named):
         expected = [r for r in wanted if r["topic"] == topic]
         got = [r for r in made if r["topic"] == topic]
