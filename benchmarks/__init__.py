@@ -3,4 +3,11 @@
 A benchmark is one module and one name in NAMES; it has `measure(stage) -> Measured`.
 """
 
-NAMES = ("clean_plays",)
+NAMES = (
+    "clean_plays",
+    "windowed_count",
+    "running_count",
+    "windowed_having",
+    "stream_table_join",
+    "stream_stream_join",
+)

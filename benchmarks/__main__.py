@@ -1,4 +1,4 @@
-"""Run every benchmark, print the table, keep it in benchmarks/latest.json and docs/benchmarks.md."""
+"""Run every benchmark, print the table, keep it in benchmarks/latest.json and docs/benchmarks.md; some only print."""
 
 from __future__ import annotations
 
@@ -8,33 +8,56 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
 from benchmarks import NAMES
 from benchmarks.stage import Measured, staged
 
 ROOT = Path(__file__).parent.parent
 HEAD = """# Benchmarks
 
-`make bench` runs Orion and the same job written by hand in turn, in one run on one machine, and takes the median of
-the rounds' ratios. Absolute numbers say little: they are of a shared machine with two cores. A ratio above 1 means that
-Orion is the faster one. What exactly is compared stands at the top of each module in `benchmarks/`.
+`make bench` runs Orion and the same job written by hand in PySpark in turn, in one run on one machine, and takes the
+median of the rounds' ratios. A ratio above 1 means that Orion is the faster one. Absolute numbers say little: they are
+of one small machine. What exactly is compared, and in what the two sides differ, stands at the top of each module in
+`benchmarks/`. Results of both sides are read back and checked in every round.
+
+`python -m benchmarks NAME ...` runs some of them and only prints; `BENCH_ROUNDS=3` takes fewer rounds than five.
 
 | benchmark | what | Orion | by hand | unit | ratio |
 |---|---|--:|--:|---|--:|
+"""
+TAIL = """
+Measured with {rounds} rounds on {cores} cores. The load average was {before:.1f} before the run and {after:.1f} at its
+end; the run itself makes about {cores}.
 """
 
 
 def main() -> int:
     rounds = int(os.environ.get("BENCH_ROUNDS", "5"))
     chosen = [n for n in NAMES if not sys.argv[1:] or n in sys.argv[1:]]
+    before = os.getloadavg()[0]
     with staged(rounds, lambda line: print(line, flush=True)) as stage:
         results: list[Measured] = [import_module(f"benchmarks.{name}").measure(stage) for name in chosen]
-    _keep(results)
-    for r in results:
-        print(f"{r.name}: orion {r.orion:,.0f}, by hand {r.baseline:,.0f} {r.unit}, ratio {r.ratio:.2f}")
+    tail = TAIL.format(rounds=rounds, cores=os.cpu_count(), before=before, after=os.getloadavg()[0])
+    _show(results, tail)
+    if len(chosen) == len(NAMES):
+        _keep(results, tail)
     return 0
 
 
-def _keep(results: list[Measured]) -> None:
+def _show(results: list[Measured], tail: str) -> None:
+    table = Table("benchmark", "what", box=box.SIMPLE_HEAD)
+    for name in ("Orion", "by hand", "unit", "ratio"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for r in results:
+        table.add_row(r.name, r.what, f"{r.orion:,.0f}", f"{r.baseline:,.0f}", r.unit, f"{r.ratio:.2f}")
+    Console().print(table)
+    print(tail.strip())
+
+
+def _keep(results: list[Measured], tail: str) -> None:
     latest = {
         r.name: {
             "orion": round(r.orion, 1),
@@ -48,7 +71,7 @@ def _keep(results: list[Measured]) -> None:
     rows = (
         f"| {r.name} | {r.what} | {r.orion:,.0f} | {r.baseline:,.0f} | {r.unit} | {r.ratio:.2f} |\n" for r in results
     )
-    (ROOT / "docs" / "benchmarks.md").write_text(HEAD + "".join(rows))
+    (ROOT / "docs" / "benchmarks.md").write_text(HEAD + "".join(rows) + tail)
 
 
 if __name__ == "__main__":

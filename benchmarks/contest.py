@@ -1,0 +1,201 @@
+"""One job done twice: by Orion from SQL, and by hand in PySpark with Spark's own Kafka sink and a tuned producer.
+
+Both sides read the same topics from their beginning in batches of the same size, on the same session with the same
+state store, and write to a topic of their own for each round. The clock runs from the start of the stream until it has
+committed a batch with the last record. After that the result is read back and checked, on both sides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benchmarks.stage import Measured, Stage, seconds_until
+from orion import ksql
+from orion.hub.kafka import Kafka
+from orion.hub.reader import Reader
+from orion.hub.records import Outgoing, Position, Record
+from orion.hub.transactions import LEDGER
+from orion.hub.writer import Writer
+from orion.plan.catalog import Catalog
+from orion.plan.relations import Query
+from orion.plan.steps import StartQuery
+from orion.runtime.jobs import QueryJob, Surroundings
+from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.progress import Progress
+
+PARTITIONS = 2
+START_MS = 1_790_000_000_000
+_READ_S = 120.0
+
+
+@dataclass(frozen=True)
+class Contest:
+    """`script` and `by_hand` write to the topic they are told; `check` raises when what is there then isn't right.
+
+    `by_hand` gives the records to write: `key` and `value`, and `topic` where they go to several.
+    """
+
+    name: str
+    what: str
+    inputs: Mapping[str, int]  # the streams' topics with their records
+    batch: int  # most records a batch reads of each topic
+    script: Callable[[str], str]
+    by_hand: Callable[[Stage, str], DataFrame]
+    mode: str  # Spark's output mode of the side by hand
+    check: Callable[[Kafka, str], None]
+
+    @property
+    def records(self) -> int:
+        return sum(self.inputs.values())
+
+    def measure(self, stage: Stage) -> Measured:
+        stage.kafka.create_topic(LEDGER, 1, exist_ok=True)
+        return stage.take_turns(
+            self.name,
+            lambda number: self.records / self._orion(stage, number),
+            lambda number: self.records / self._by_hand(stage, number),
+            "records/s",
+            self.what,
+        )
+
+    def _orion(self, stage: Stage, number: int) -> float:
+        out = self._topic(stage, "orion", number)
+        query = compiled(self.script(out))
+        stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
+        source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch)
+        job = QueryJob(query, Surroundings(source, stage.folder / out, out, 0))
+        written: Counter[str] = Counter()
+        taken = self._finished(job.start(written.update))
+        self.check(stage.kafka, out)
+        return taken
+
+    def _by_hand(self, stage: Stage, number: int) -> float:
+        out = self._topic(stage, "by-hand", number)
+        frame = self.by_hand(stage, out)
+        writer = (
+            frame.writeStream.format("kafka")
+            .outputMode(self.mode)
+            .option("kafka.bootstrap.servers", stage.kafka.bootstrap)
+            .option("kafka.linger.ms", "20")
+            .option("kafka.batch.size", "262144")
+            .option("kafka.compression.type", "lz4")
+            .option("checkpointLocation", str(stage.folder / out))
+            .trigger(processingTime="0 seconds")
+        )
+        taken = self._finished((writer if "topic" in frame.columns else writer.option("topic", out)).start())
+        self.check(stage.kafka, out)
+        return taken
+
+    def _topic(self, stage: Stage, side: str, number: int) -> str:
+        """A topic for each round, so that a check sees that round alone."""
+        name = f"{self.name}-{side}-{number + 10}"
+        stage.kafka.create_topic(name, PARTITIONS)
+        return name
+
+    def _finished(self, stream: StreamingQuery) -> float:
+        """Seconds from the start of a stream until it has committed a batch with the last record."""
+        try:
+            taken = seconds_until(lambda: self._read(stream.lastProgress) >= self.records or not stream.isActive)
+        finally:
+            stream.stop()
+        if stream.exception() is not None:
+            raise RuntimeError(str(stream.exception()))
+        return taken
+
+    def _read(self, progress: StreamingQueryProgress | None) -> int:
+        """How many records finished batches have read."""
+        found = Progress()
+        if progress is not None:
+            found.take(json.loads(progress.json))
+        return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
+
+
+def compiled(script: str) -> Query:
+    """The query that a script starts."""
+    catalog, query = Catalog(), None
+    for text in ksql.split(script):
+        for step in ksql.compile(text, catalog).steps:
+            catalog = catalog.after(step)
+            query = step.query if isinstance(step, StartQuery) else query
+    if query is None:
+        raise ValueError("the script starts no query")
+    return query
+
+
+def write(stage: Stage, topic: str, records: Iterable[Outgoing]) -> None:
+    """Fill a new topic."""
+    stage.kafka.create_topic(topic, PARTITIONS)
+    stage.say(f"writing {topic}")
+    writer = Writer(stage.kafka, topic, settings={"linger.ms": 50, "compression.type": "lz4"})
+    for record in records:
+        writer.send(record)
+    writer.close()
+
+
+def streamed(stage: Stage, topic: str, batch: int, schema: str) -> DataFrame:
+    """The topic as one reads it by hand: the key as text, the value from JSON as `v`, and the time it says as `at`."""
+    raw = (
+        stage.spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", stage.kafka.bootstrap)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", batch)
+        .load()
+    )
+    parsed = raw.selectExpr("CAST(key AS STRING) AS key", f"from_json(CAST(value AS STRING), '{schema}') AS v")
+    return parsed.selectExpr("key", "v", "timestamp_millis(v.at) AS at")
+
+
+def written(kafka: Kafka, topic: str) -> list[Record]:
+    """Every committed record of a topic."""
+    found: list[Record] = []
+    with Reader(kafka, topic, Position("earliest")) as reader:
+
+        def read_on() -> bool:
+            found.extend(reader.read(20_000, 0.2))
+            return reader.at_end
+
+        seconds_until(read_on, _READ_S)
+    return found
+
+
+def has_records(wanted: int) -> Callable[[Kafka, str], None]:
+    """A check that a topic has so many records."""
+
+    def check(kafka: Kafka, topic: str) -> None:
+        found = len(written(kafka, topic))
+        if found != wanted:
+            raise RuntimeError(f"{topic} has {found:,} records, not {wanted:,}")
+
+    return check
+
+
+def has_keys(wanted: int) -> Callable[[Kafka, str], None]:
+    """A check that so many keys have a row at last."""
+
+    def check(kafka: Kafka, topic: str) -> None:
+        rows = {record.key: record.value for record in written(kafka, topic)}
+        found = sum(value is not None for value in rows.values())
+        if found != wanted:
+            raise RuntimeError(f"{topic} has {found:,} keys, not {wanted:,}")
+
+    return check
+
+
+def adds_up_to(column: str, wanted: int) -> Callable[[Kafka, str], None]:
+    """A check that the last records of all keys add up: every record was counted once."""
+
+    def check(kafka: Kafka, topic: str) -> None:
+        rows = {record.key: record.value for record in written(kafka, topic)}
+        found = sum(json.loads(value)[column] for value in rows.values() if value is not None)
+        if found != wanted:
+            raise RuntimeError(f"{topic} counts {found:,}, not {wanted:,}")
+
+    return check

@@ -1,0 +1,46 @@
+"""Plays and seconds by user in tumbling windows of a minute, with a minute of grace.
+
+By hand it is groupBy over a window in update mode, which is what Orion's planner takes here too. What Orion does
+beside: dead letters, for which it reads the topic a second time, exactly-once writes, and the rows' times on the
+records.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from benchmarks.contest import Contest, adds_up_to
+from benchmarks.counted_plays import MANY
+from benchmarks.stage import Measured, Stage
+
+
+def measure(stage: Stage) -> Measured:
+    MANY.fill(stage)
+    what = "count and sum by key in 1-minute windows"
+    return Contest(
+        "windowed_count",
+        what,
+        {MANY.topic: MANY.records},
+        MANY.batch,
+        _script,
+        _by_hand,
+        "update",
+        adds_up_to("PLAYS", MANY.records),
+    ).measure(stage)
+
+
+def _script(out: str) -> str:
+    return f"""{MANY.declared}
+        CREATE TABLE counts WITH (kafka_topic='{out}') AS
+            SELECT user_id, COUNT(*) AS plays, SUM(seconds) AS seconds FROM plays
+            WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 1 MINUTE) GROUP BY user_id EMIT CHANGES;
+    """
+
+
+def _by_hand(stage: Stage, out: str) -> DataFrame:
+    plays = MANY.streamed(stage).withWatermark("at", "1 minute")
+    counts = plays.groupBy("key", F.window("at", "1 minute")).agg(
+        F.count("*").alias("PLAYS"), F.sum("v.seconds").alias("SECONDS")
+    )
+    return counts.selectExpr("concat(key, '@', window.start) AS key", "to_json(struct(PLAYS, SECONDS)) AS value")
