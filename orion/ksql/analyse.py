@@ -15,6 +15,7 @@ from orion.ksql.joining import join
 from orion.ksql.projection import check_columns, key_items, keys_first, names_of, refuse_untyped, same
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate
+from orion.plan.prune import pruned
 from orion.plan.relations import Distinct, Expr, Filter, Named, Project, Relation, Settle, Union
 from orion.plan.sources import WINDOW_BOUNDS, Kind, Source, Window, WindowKind
 from orion.schema import Column, Role, Schema, Struct, quote
@@ -42,6 +43,12 @@ class Analysed:
 
 def analyse(query: ast.Query, context: Context, *, transient: bool = False) -> Analysed:
     """`transient`: the rows go to a client, which needs no key among them."""
+    analysed = _all(query, context, transient=transient)
+    return replace(analysed, relation=pruned(analysed.relation))
+
+
+def _all(query: ast.Query, context: Context, *, transient: bool) -> Analysed:
+    """The query and what UNION ALL puts beside it."""
     first = _select(query, context, transient=transient)
     if not query.unions:
         return first

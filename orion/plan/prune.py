@@ -1,0 +1,78 @@
+"""A relation without the columns that nothing reads.
+
+Spark does this by itself wherever it sees the columns; what passes through a keyed operator is bytes to it. So a join
+packs only what the query needs of each side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from orion.plan.relations import (
+    Aggregate,
+    Distinct,
+    Explode,
+    Expr,
+    Filter,
+    Join,
+    Named,
+    Project,
+    Relation,
+    Scan,
+    Settle,
+    Side,
+    Union,
+)
+
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
+
+
+def pruned(relation: Relation, needed: frozenset[str] | None = None) -> Relation:
+    """`needed`: the columns that are read of it; None: all of them."""
+    match relation:
+        case Scan():
+            return relation
+        case Filter(input, condition):
+            return replace(relation, input=pruned(input, _and(needed, [condition])))
+        case Project(input, items):
+            kept = _kept(items, needed)
+            return Project(pruned(input, _read(i.expr for i in kept)), kept)
+        case Explode(input, items):
+            return replace(relation, input=pruned(input, _and(needed, (i.expr for i in items))))
+        case Settle(input, columns) | Distinct(input, columns):
+            return replace(relation, input=pruned(input, _read(c.expr for c in columns)))
+        case Union(inputs):
+            return Union(tuple(pruned(i, needed) for i in inputs))
+        case Join(left, right):
+            left_side = _side(left, needed, relation.left_key)
+            return replace(relation, left=left_side, right=_side(right, needed, ()))
+        case Aggregate(input=input):
+            arguments = (a for c in relation.calls for a in c.args)
+            return replace(relation, input=pruned(input, _read((*_exprs(relation), *arguments))))
+        case _:
+            assert_never(relation)
+
+
+def _exprs(relation: Aggregate) -> tuple[Expr, ...]:
+    return (*(k.expr for k in relation.keys), *relation.of_table)
+
+
+def _side(side: Side, needed: frozenset[str] | None, key: tuple[Expr, ...]) -> Side:
+    kept = _kept(side.columns, needed)
+    read = _read([*(c.expr for c in kept), *side.on, *key])
+    return Side(pruned(side.input, read), kept, side.on)
+
+
+def _kept(items: tuple[Named, ...], needed: frozenset[str] | None) -> tuple[Named, ...]:
+    return items if needed is None else tuple(i for i in items if i.name in needed)
+
+
+def _read(expressions: Iterable[Expr]) -> frozenset[str]:
+    return frozenset(name.replace("``", "`") for e in expressions for name in _QUOTED.findall(e.spark))
+
+
+def _and(needed: frozenset[str] | None, expressions: Iterable[Expr]) -> frozenset[str] | None:
+    return None if needed is None else needed | _read(expressions)
