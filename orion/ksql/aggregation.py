@@ -94,9 +94,8 @@ def _table_key(rows: Rows, calls: tuple[AggregateCall, ...], query: ast.Query) -
             span=query.span,
             hint="What they have taken in can't be taken back when a row changes.",
         )
-    types = {c.name: c.type for c in rows.row}
-    names = [names[0] for names in rows.keys] + (list(WINDOW_BOUNDS) if rows.window else [])
-    return tuple(Expr(quote(n), types[n], n) for n in names)
+    bounds = WINDOW_BOUNDS.items() if rows.window else ()
+    return (*rows.key, *(Expr(quote(n), t, n) for n, t in bounds))
 
 
 def _why_keyed(folded: Aggregate) -> str | None:

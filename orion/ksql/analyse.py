@@ -158,10 +158,9 @@ def _plain(
         raise BindError("PARTITION_BY_TABLE", "PARTITION BY works on streams only.", span=query.span)
     keys = [] if transient else key_items(_wanted_keys(query, rows), items, scope)
     if rows.made and not query.partition_by:
-        # The key is the join's own: the column that stands for it is empty where its side has no row.
-        own = dict(zip(keys, rows.made, strict=False))
+        own = dict(zip(keys, rows.key, strict=False))
         named = tuple(
-            Named(n.name, replace(n.expr, spark=quote(own[at]))) if at in own else n for at, n in enumerate(named)
+            Named(n.name, replace(n.expr, spark=own[at].spark)) if at in own else n for at, n in enumerate(named)
         )
     columns = tuple(Column(n.name, n.expr.type, Role.KEY if at in keys else Role.VALUE) for at, n in enumerate(named))
     if transient:

@@ -6,7 +6,7 @@ columns: `canonical` rewrites what people wrote into those names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
@@ -16,9 +16,6 @@ from orion.ksql.walk import rewrite
 from orion.plan.relations import Expr, Named, Project, Relation, Scan
 from orion.plan.sources import PSEUDO, ROWTIME, WINDOW_BOUNDS, Kind, Source, Window
 from orion.schema import Column, Role, Schema, SqlType, quote
-
-# What a subquery in FROM is made of: the relation, its columns, kind, window and the sources it reads.
-Subquery = Callable[[ast.Query], "Rows"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +63,13 @@ class Rows:
         return Schema(tuple(columns))
 
     @property
+    def key(self) -> tuple[Expr, ...]:
+        """The rows' key. Of a join it is the join's own: a column that stands for it may be of a side without a row."""
+        types = {c.name: c.type for c in self.row}
+        held = self.made or tuple(names[0] for names in self.keys)
+        return tuple(Expr(quote(h), types[n[0]], n[0]) for h, n in zip(held, self.keys, strict=True))
+
+    @property
     def first(self) -> Source:
         """The source whose formats a result has, unless the statement says otherwise."""
         return self.sources[0]
@@ -96,14 +100,12 @@ def renamed(rows: Rows, alias: str) -> Rows:
 def column_of(name: ast.Name, rows: Rows) -> InputColumn | None:
     """The column a name means in a join; None where it is none of the inputs' (a key that the join makes, ROWTIME)."""
     if name.source is not None and name.source not in rows.aliases:
-        by_source = [c.alias for c in rows.columns if name.source in {s.name for s in rows.sources}]
-        if not by_source:
-            raise BindError(
-                "UNKNOWN_SOURCE",
-                f"{name.source} is not a source of this query.",
-                span=name.span,
-                hint=hint_nearest(name.source, rows.aliases) or f"Sources are {', '.join(rows.aliases)}.",
-            )
+        raise BindError(
+            "UNKNOWN_SOURCE",
+            f"{name.source} is not a source of this query.",
+            span=name.span,
+            hint=hint_nearest(name.source, rows.aliases) or f"Sources are {', '.join(rows.aliases)}.",
+        )
     found = [c for c in rows.columns if c.name == name.name and name.source in (None, c.alias)]
     if name.source is None and any(c.pseudo for c in found):
         return None
@@ -186,8 +188,8 @@ def _named(item: ast.SelectItem, name: ast.Name, rows: Rows) -> ast.SelectItem:
     return ast.SelectItem(replace(name, name=column.inside, source=None), alias, span=item.span)
 
 
-def synthetic_name(rows: tuple[Rows, ...]) -> str:
+def synthetic_name(rows: tuple[Rows, ...], others: Sequence[Named]) -> str:
     """ROWKEY, or what is left of it."""
-    taken = {c.name for r in rows for c in r.columns} | {n.name for r in rows for n in r.synthetic}
+    taken = {c.name for r in rows for c in r.columns} | {n.name for r in rows for n in (*r.synthetic, *others)}
     names = chain(("ROWKEY",), (f"ROWKEY_{n}" for n in count(1)))
     return next(n for n in names if n not in taken)

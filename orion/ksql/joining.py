@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from orion.errors import BindError
 from orion.ksql import ast
@@ -26,11 +27,10 @@ def join(left: Rows, right: Rows, clause: ast.JoinClause) -> Rows:
     within = _within(clause, kind)
     pairs += _window_pairs(left, right, clause)
     names, key, synthetic = _key(left, right, pairs, kind, type_)
-    left_side = Side(left.relation, _columns(left), tuple(pair[0] for pair in pairs))
+    left_side = Side(left.relation, _columns(left), tuple(_held(left, pair[0]) for pair in pairs))
     right_side = Side(right.relation, _columns(right), tuple(pair[1] for pair in pairs))
-    left_key = tuple(Expr(quote(n[0]), _type(left, n[0]), n[0]) for n in left.keys)
     foreign = kind is JoinKind.FOREIGN_KEY
-    relation = Join(left_side, right_side, kind, type_, within, key, left_key if foreign else ())
+    relation = Join(left_side, right_side, kind, type_, within, key, left.key if foreign else ())
     return Rows(
         Project(relation, _carried(both, key, left)) if left.window else relation,
         both.columns,
@@ -70,10 +70,12 @@ def _carried(both: Rows, key: tuple[Named, ...], left: Rows) -> tuple[Named, ...
     return (*(Named(k.name, Expr(quote(k.name), k.expr.type, k.name)) for k in key), *own, *bounds)
 
 
-def _type(rows: Rows, inside: str):  # type: ignore[no-untyped-def]
-    found = rows.row.get(inside)
-    assert found is not None
-    return found.type
+def _held(rows: Rows, expr: Expr) -> Expr:
+    """The expression; where it is the key of a join, the key itself, which is there even where its side has no row."""
+    for names, key in zip(rows.keys, rows.key, strict=True):
+        if expr.spark in {quote(n) for n in names}:
+            return replace(expr, spark=key.spark)
+    return expr
 
 
 def _conditions(node: ast.Expression) -> Iterator[ast.Expression]:
@@ -217,8 +219,7 @@ def _key(
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[Named, ...], tuple[Named, ...]]:
     """For each key column the names it goes by; the key as the join makes it; what of it is no source's column."""
     if kind is JoinKind.FOREIGN_KEY:
-        key = tuple(Named(f"__on{at}", Expr(quote(n[0]), _type(left, n[0]), n[0])) for at, n in enumerate(left.keys))
-        return left.keys, key, left.synthetic
+        return left.keys, tuple(Named(f"__on{at}", k) for at, k in enumerate(left.key)), left.synthetic
     insides = {quote(c.name): c.name for c in (*left.row, *right.row)}
     names: list[tuple[str, ...]] = []
     key_columns: list[Named] = []
@@ -230,8 +231,8 @@ def _key(
             key_columns.append(Named(f"__on{at}", first))
             continue
         if type_ is JoinType.FULL or not found:
-            made = Named(synthetic_name((left, right)), Expr("", first.type, "ROWKEY"))
-            made = Named(made.name, Expr(quote(made.name), first.type, made.name))
+            name = synthetic_name((left, right), synthetic)
+            made = Named(name, Expr(quote(name), first.type, name))
             key_columns.append(made)
             synthetic.append(made)
             names.append((made.name,))
@@ -239,4 +240,5 @@ def _key(
         alike = [n for e in found for group in (*left.keys, *right.keys) if e in group for n in group]
         names.append(tuple(dict.fromkeys([*found, *alike])))
         key_columns.append(Named(f"__on{at}", first))
-    return tuple(names), tuple(key_columns), tuple(synthetic)
+    kept = [n for n in left.synthetic if any(n.name in group for group in names)]
+    return tuple(names), tuple(key_columns), (*kept, *synthetic)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from orion.plan.relations import Expr, Join, JoinKind, Named, Side
+from orion.plan.relations import Expr, Join, JoinKind, Side
 from orion.plan.sources import ROWTIME
 from orion.runtime import packing, rows
 from orion.runtime.operators.joins import (
@@ -101,34 +101,16 @@ def _by_foreign_key(relation: Join, left: DataFrame, right: DataFrame, spread: S
 
 
 def _shaped(relation: Join, pairs: DataFrame) -> DataFrame:
-    """Pairs as columns. Of a deletion only the key is known, and the columns that are it."""
+    """Pairs as columns, beside the key; of a deletion only that is known."""
     sides = {_LEFT: relation.left.columns, _RIGHT: relation.right.columns}
     keys = [k.expr.type for k in relation.key]
     read = [f"{packing.unpacked(name, [c.expr.type for c in columns])} AS {name}" for name, columns in sides.items()]
     frame = pairs.selectExpr(*read, f"{packing.unpacked(KEY, keys)} AS __on", TIME, rows.ORDER, "__gone")
     known = {k.name: packing.column("__on", at, k.expr.type) for at, k in enumerate(relation.key)}
-    own = _own_key(relation)
     columns = [
-        f"{_column(name, at, c, own.get(c.name))} AS {quote(c.name)}"
+        f"{packing.column(name, at, c.expr.type)} AS {quote(c.name)}"
         for name, found in sides.items()
         for at, c in enumerate(found)
     ]
     on = [f"{spark} AS {quote(name)}" for name, spark in known.items()]
     return frame.selectExpr(*columns, *on, f"{TIME} AS {ROWTIME}", f"__gone AS {rows.DELETED}", rows.ORDER)
-
-
-def _own_key(relation: Join) -> dict[str, str]:
-    """Columns that are the key itself, with the key's Spark SQL."""
-    found: dict[str, str] = {}
-    for keys in (relation.left_key,) if relation.left_key else (relation.left.on, relation.right.on):
-        for at, key in enumerate(keys):
-            for side in (relation.left, relation.right):
-                for column in side.columns:
-                    if column.expr.spark == key.spark:
-                        found[column.name] = packing.column("__on", at, key.type)
-    return found
-
-
-def _column(struct: str, at: int, named: Named, key: str | None) -> str:
-    value = packing.column(struct, at, named.expr.type)
-    return value if key is None else f"if(__gone, {key}, {value})"
