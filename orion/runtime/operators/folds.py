@@ -80,7 +80,8 @@ class Aggregator:
         self.final = final  # a window comes out once, when it closes
         self.each = each  # every row's change comes out; otherwise a batch's changes of a group come out as one
         self._calls: list[Call] | None = None
-        self._pending: dict[tuple[bytes, Bounds], tuple[int, Any, Any]] = {}
+        # Of a batch's changed groups: what they hold (behind its time), what they came to before, a time of its own.
+        self._pending: dict[tuple[bytes, Bounds], list[Any]] = {}
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.folds, self.window, self.final, self.each, self.of_table, self.ttl_ms
@@ -110,8 +111,10 @@ class Aggregator:
         yield from self._close(state, now)
 
     def end(self, state: State) -> Iterator[Made]:
-        for (key, bounds), (time, before, after) in self._pending.items():
-            yield self._made(key, bounds, time, before, after)
+        calls = self._ready()
+        for (key, bounds), (kept, before, time) in self._pending.items():
+            after = None if kept is None else self._results(kept[1], calls)
+            yield self._made(key, bounds, kept[0] if time is None else time, before, after)
         self._pending.clear()
 
     def _arguments(self, given: Iterable[Any] | None) -> list[Any]:
@@ -142,20 +145,24 @@ class Aggregator:
         self, row: Arrived, steps: Steps, bounds: Bounds, place: bytes, state: State, calls: list[Call]
     ) -> Iterator[Made]:
         kept = state.get(place)
+        shown = self.each and not self.final
         before = None
         if kept is None:
             kept = [row.time, [c.zero() for c in calls], row.key, bounds]
             if self.window is not None:
                 state.schedule(bounds[1] + self.window.grace_ms, place, 1 if self.final else self.window.advance_ms)
-        else:
+        elif shown or (row.key, bounds) not in self._pending:
             before = self._results(kept[1], calls)
         kept[0] = max(kept[0], row.time)
         if self.ttl_ms is not None:
             state.schedule(kept[0] + self.ttl_ms, place, max(1, self.ttl_ms // 64))
         kept[1] = [_changed(call, folded, *steps) for call, folded in zip(calls, kept[1], strict=True)]
         state.put(place, kept)
-        if not self.final:
-            yield from self._change(row.key, bounds, kept[0], before, self._results(kept[1], calls))
+        if shown:
+            yield self._made(row.key, bounds, kept[0], before, self._results(kept[1], calls))
+        elif not self.final:
+            # What it comes to is worked out once, at the end of the batch.
+            self._pending.setdefault((row.key, bounds), [None, before, None])[0] = kept
 
     def _into_session(self, row: Arrived, data: list[Any], now: int, state: State, calls: list[Call]) -> Iterator[Made]:
         """All sessions near enough are made into one with the row; each of them is withdrawn."""
@@ -180,7 +187,7 @@ class Aggregator:
         state.put(row.key, sorted([*others, [start, end, folded]], key=lambda s: s[:2]))
         state.schedule(end + gap + self.window.grace_ms + 1, row.key, 1 if self.final else gap)
         if not self.final:
-            yield from self._change(row.key, (start, end), end, None, self._results(folded, calls))
+            yield from self._change(row.key, (start, end), end, None, [end, folded])
 
     def _close(self, state: State, now: int) -> Iterator[Made]:
         """Forget what can't change any more. It stays in the topic, or comes out now for the first time."""
@@ -217,14 +224,16 @@ class Aggregator:
 
     # ---- what comes out ----------------------------------------------------------------------------------------
 
-    def _change(self, key: bytes, bounds: Bounds, time: int, before: Any, after: Any) -> Iterator[Made]:
+    def _change(self, key: bytes, bounds: Bounds, time: int, before: Any, folded: list[Any] | None) -> Iterator[Made]:
+        """A session's change, or a group's end: `folded` is what it holds now, behind its time."""
         if self.each:
+            after = None if folded is None else self._results(folded[1], self._ready())
             yield self._made(key, bounds, time, before, after)
             return
         known = self._pending.pop((key, bounds), None)
         if known is not None:
             before = known[1]
-        self._pending[key, bounds] = (time, before, after)
+        self._pending[key, bounds] = [folded, before, time]
 
     def _made(self, key: bytes, bounds: Bounds, time: int, before: Any, after: Any) -> Made:
         return Made(key, time, (*bounds, before, after))

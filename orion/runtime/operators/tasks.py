@@ -110,9 +110,10 @@ class State:
             time, buckets = self.get(_CLOCK) or (-1, [])
             insort(buckets, bucket)
             self.put(_CLOCK, (time, buckets))
-            listed = []
-        listed.append(key)
-        self.put(place, listed)
+            listed = {}
+        if key not in listed:
+            listed[key] = None
+            self.put(place, listed)
 
     def due(self, until: int) -> list[bytes]:
         """Keys whose time has come, in its order; they are told once."""
