@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmarks.contest import START_MS, Contest, has_records, write
+from benchmarks.contest import START_MS, Contest, has_records, raw, write
 from benchmarks.stage import Measured, Stage
 from orion.hub.records import Outgoing
 
@@ -63,16 +63,10 @@ def _script(out: str) -> str:
 
 
 def _by_hand(stage: Stage, out: str) -> DataFrame:
-    raw = (
-        stage.spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", stage.kafka.bootstrap)
-        .option("subscribe", TOPIC)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", BATCH)
-        .load()
-    )
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_corrupt"}
-    parsed = raw.select("key", "value", F.from_json(F.col("value").cast("string"), SCHEMA, options).alias("v"))
+    parsed = raw(stage, TOPIC, BATCH).select(
+        "key", "value", F.from_json(F.col("value").cast("string"), SCHEMA, options).alias("v")
+    )
     bad = F.col("v._corrupt").isNotNull()
     kept = parsed.where(bad | (F.col("v.ms_played") >= SHORTEST_MS))
     cleaned = F.to_json(
