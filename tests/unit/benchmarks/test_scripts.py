@@ -1,0 +1,65 @@
+"""The benchmarks' SQL compiles, and runs in the operator that the benchmark is about."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import benchmarks
+from benchmarks.contest import compiled
+from benchmarks.counted_plays import Plays
+from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation
+
+SHARED = {"__init__", "__main__", "contest", "counted_plays", "stage"}
+
+
+def query(name: str) -> Query:
+    script = vars(import_module(f"benchmarks.{name}"))["_script"]
+    return compiled(script("out"))
+
+
+def operators(relation: Relation) -> list[Relation]:
+    """The relation and what is below it, as far as there is one input."""
+    found = [relation]
+    while (inner := getattr(found[-1], "input", None)) is not None:
+        found.append(inner)
+    return found
+
+
+def test_a_benchmark_is_one_file_and_one_name() -> None:
+    files = {path.stem for path in Path(benchmarks.__file__).parent.glob("*.py")}
+    assert files - SHARED == set(benchmarks.NAMES)
+
+
+@pytest.mark.parametrize("name", benchmarks.NAMES)
+def test_scripts_compile_and_write_where_they_are_told(name: str) -> None:
+    assert query(name).sink.topic == "out"
+
+
+@pytest.mark.parametrize(
+    ("name", "keyed"), [("windowed_count", False), ("running_count", False), ("windowed_having", True)]
+)
+def test_counts_run_in_the_operator_they_measure(name: str, keyed: bool) -> None:
+    (aggregate,) = (r for r in operators(query(name).relation) if isinstance(r, Aggregate))
+    assert (aggregate.keyed is not None) is keyed
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("stream_table_join", JoinKind.STREAM_TABLE), ("stream_stream_join", JoinKind.STREAM_STREAM)]
+)
+def test_joins_are_of_the_kind_they_measure(name: str, kind: JoinKind) -> None:
+    (join,) = (r for r in operators(query(name).relation) if isinstance(r, Join))
+    assert join.kind is kind
+
+
+def test_a_script_without_a_query_is_refused() -> None:
+    with pytest.raises(ValueError, match="starts no query"):
+        compiled("CREATE STREAM s (a INT) WITH (kafka_topic='t', value_format='JSON', partitions=1);")
+
+
+def test_busy_users_are_counted_by_the_minute() -> None:
+    plays = Plays("t", 20_000, 1_000)
+    assert plays.busy(1) > plays.busy(5) > 0
+    assert plays.busy(1_000) == 0
