@@ -235,5 +235,13 @@ def scans(relation: Relation) -> tuple[Source, ...]:
     return tuple(source for inner in inputs(relation) for source in scans(inner))
 
 
+def looked_up(relation: Relation) -> frozenset[str]:
+    """The tables that a stream is joined with: all of them must be there before a row looks into them."""
+    found = {s.name for inner in inputs(relation) for s in scans(inner) if s.name in looked_up(inner)}
+    if isinstance(relation, Join) and relation.kind is JoinKind.STREAM_TABLE:
+        found |= {s.name for s in scans(relation.right.input)}
+    return frozenset(found)
+
+
 def is_stateful(relation: Relation) -> bool:
     return isinstance(relation, Settle | Distinct | Join | Aggregate) or any(map(is_stateful, inputs(relation)))

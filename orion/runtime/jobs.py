@@ -77,7 +77,8 @@ class QueryJob:
 
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
         lane = ExactLane(self.around.source.bootstrap, self.group, on_written, self.checkpoint.exists())
-        return self.around.launch(outgoing(self.query, self.around.source.stream), self.id, self.checkpoint, lane)
+        read = self.around.source.reader_of(self.query.relation)
+        return self.around.launch(outgoing(self.query, read), self.id, self.checkpoint, lane)
 
 
 @dataclass(frozen=True)

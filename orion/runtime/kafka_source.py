@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from orion.plan.relations import Relation, looked_up
 from orion.plan.sources import Source
 
 
@@ -18,17 +21,26 @@ class KafkaSource:
     starting: str
     most_records: int
 
+    def reader_of(self, relation: Relation) -> Callable[[Source], DataFrame]:
+        """How a relation's sources are read: tables that it looks things up in from their beginning, and at once."""
+        whole = looked_up(relation)
+        return lambda source: self._whole(source) if source.name in whole else self.stream(source)
+
     def stream(self, source: Source) -> DataFrame:
+        started = self._topic(source).option("startingOffsets", self.starting)
+        return started.option("maxOffsetsPerTrigger", self.most_records).load()
+
+    def _whole(self, source: Source) -> DataFrame:
+        return self._topic(source).option("startingOffsets", "earliest").load()
+
+    def _topic(self, source: Source) -> DataStreamReader:
         return (
             self.spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
             .option("subscribe", source.topic)
-            .option("startingOffsets", self.starting)
-            .option("maxOffsetsPerTrigger", self.most_records)
             # What a transaction has not committed has not happened.
             .option("kafka.isolation.level", "read_committed")
             .option("failOnDataLoss", "true")
             # They cost every record an array, so only a source with columns over them asks for them.
             .option("includeHeaders", "true" if source.schema.headers else "false")
-            .load()
         )

@@ -39,7 +39,7 @@ class PushQuery:
         self._waiting: queue.Queue[list[Any]] = queue.Queue(_MOST_WAITING)
         self._closed = threading.Event()
         self._checkpoint = Path(tempfile.mkdtemp(prefix="orion-push-"))
-        frame = build(query.relation, source.stream, query.tasks)
+        frame = build(query.relation, source.reader_of(query.relation), query.tasks)
         shown = ", ".join(f"'{n}', {_shown(quote(c.name), c.expr.type)}" for n, c in enumerate(self.columns))
         bad = f"{rows.BAD} IS NULL AND " if rows.BAD in frame.columns else ""
         frame = frame.where(f"{bad}NOT {rows.DELETED}").selectExpr(f"to_json(named_struct({shown}), {_JSON}) AS row")

@@ -116,3 +116,20 @@ def test_a_sink_with_wrong_options_fails_the_statement(orion: Orion) -> None:
         orion.execute("CREATE SINK CONNECTOR w WITH ('connector.class'='delta', 'topics'='wo', 'pth'='/x');")
     assert refused.value.code == "INVALID_CONNECTOR"
     assert "W" not in orion.engine.catalog.connectors
+
+
+def test_a_table_is_all_there_before_a_stream_looks_into_it(orion: Orion, until: Await) -> None:
+    orion.execute(
+        "CREATE TABLE lt (k STRING PRIMARY KEY, v INT) WITH (kafka_topic='lt', value_format='JSON', partitions=2);"
+        "CREATE STREAM ls (k STRING KEY, w INT) WITH (kafka_topic='ls', value_format='JSON', partitions=2);"
+    )
+    send(orion, "lt", *((f"k{n}", {"v": n}, 1 + n) for n in range(20)))
+    send(orion, "ls", *((f"k{n}", {"w": n}, 100 + n) for n in range(20)))
+    # Batches are far smaller than the table.
+    orion.execute(
+        "CREATE STREAM lj AS SELECT s.k AS k, v, w FROM ls s LEFT JOIN lt t ON s.k = t.k;",
+        {"orion.max.records.per.batch": "4"},
+    )
+    until(lambda: len(everything(orion.kafka, "LJ")) == 20, 90)
+    found = sorted(json.loads(r.value)["V"] for r in everything(orion.kafka, "LJ") if r.value)
+    assert found == list(range(20))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orion import ksql
 from orion.plan.catalog import Catalog
-from orion.plan.relations import Join, Project, Query, inputs
+from orion.plan.relations import Join, Project, Query, inputs, looked_up
 from orion.plan.steps import StartQuery
 
 SOURCES = """
@@ -47,3 +47,9 @@ def test_an_aggregate_over_a_join_needs_its_keys_and_arguments() -> None:
     join = inputs(query.relation)[0]
     assert isinstance(join, Join)
     assert [c.name for c in (*join.left.columns, *join.right.columns)] == ["S.A", "T.X"]
+
+
+def test_the_tables_a_stream_looks_into_are_known() -> None:
+    query = planned("CREATE STREAM j AS SELECT u.id, z FROM s JOIN t ON s.id = t.id JOIN u ON t.y = u.id;")
+    assert looked_up(query.relation) == {"T", "U"}
+    assert looked_up(planned("CREATE TABLE j AS SELECT t.id, x, z FROM t JOIN u ON t.id = u.id;").relation) == set()

@@ -1,0 +1,1 @@
+"""Texts of schemas to values: one parser for each type, all over limits that keep a hostile text cheap."""
