@@ -1,0 +1,64 @@
+"""The seven levels: which earlier versions a schema is held against, and who must be able to read whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from orion.registry.compatibility import avro, json_schema, protobuf
+from orion.registry.compatibility.finding import Finding
+from orion.registry.errors import INVALID_LEVEL, RegistryError
+from orion.registry.parsing.avro import AvroSchema
+from orion.registry.parsing.json_schema import JsonSchema
+from orion.registry.parsing.protobuf import ProtobufSchema
+from orion.registry.schemas import Parsed
+
+Level = Literal["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+
+def level(word: object) -> Level:
+    for known in LEVELS:
+        if isinstance(word, str) and word.upper() == known:
+            return known
+    raise RegistryError(
+        INVALID_LEVEL,
+        "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
+        "forward_transitive, and full_transitive",
+    )
+
+
+def transitive(of: Level) -> bool:
+    """Whether all earlier versions count, not just the last."""
+    return of.endswith("_TRANSITIVE")
+
+
+def check(of: Level, new: Parsed, earlier: Sequence[Parsed]) -> list[Finding]:
+    """Why the new schema can't follow the earlier ones, oldest first; nothing when it can."""
+    if of == "NONE":
+        return []
+    found: list[Finding] = []
+    for old in reversed(earlier if transitive(of) else earlier[-1:]):
+        if not of.startswith("FORWARD"):
+            found += reads(new, old)
+        if not of.startswith("BACKWARD"):
+            found += reads(old, new)
+        if found:
+            break
+    return found
+
+
+def reads(reader: Parsed, writer: Parsed) -> list[Finding]:
+    """What keeps one schema from reading what the other wrote."""
+    try:
+        match reader, writer:
+            case AvroSchema(), AvroSchema():
+                return avro.check(reader, writer)
+            case JsonSchema(), JsonSchema():
+                return json_schema.check(reader, writer)
+            case ProtobufSchema(), ProtobufSchema():
+                return protobuf.check(reader, writer)
+            case _:
+                return [Finding("SCHEMA_TYPE_CHANGED", "/", "Schemas of different types can't read each other")]
+    except RecursionError:
+        return [Finding("TOO_DEEP", "/", "The schemas are nested too deep to be compared")]

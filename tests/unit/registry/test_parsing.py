@@ -1,0 +1,144 @@
+"""What is a schema, what isn't, and what its standard form is."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from orion.registry.errors import InvalidSchema
+from orion.registry.parsing import protobuf
+from orion.registry.schemas import SchemaType, parse, stored_text
+
+PROTO = """
+// What was bought.
+syntax = "proto3";
+package shop.v1;
+import "google/protobuf/timestamp.proto";
+option java_package = "com.shop";
+option (custom) = { a: 1 };
+message Order {
+  reserved 8, 10 to 12, 100 to max;
+  reserved "old";
+  string id = 1 [deprecated = true, json_name = "ID"];
+  optional int32 count = 2;
+  repeated Line lines = 3;
+  map<string, Line.Kind> kinds = 4;
+  google.protobuf.Timestamp at = 5;
+  oneof how { bool card = 6; bytes voucher = 7; }
+  message Line { enum Kind { UNKNOWN = 0; BOOK = 1 [(note) = "paper"]; } Kind kind = 1; }
+}
+service Shop { rpc Buy (stream Order) returns (Order) { option deprecated = true; } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("AVRO", ""),
+        ("AVRO", "{"),
+        ("AVRO", "17"),
+        ("AVRO", '"nothing"'),
+        ("AVRO", '{"type": "record", "fields": []}'),
+        ("AVRO", '{"type": "record", "name": "1a", "fields": []}'),
+        ("AVRO", '{"type": "record", "name": "a", "fields": [{"name": "x"}]}'),
+        ("AVRO", '{"type": "record", "name": "a", "fields": 3}'),
+        ("AVRO", '{"type": "enum", "name": "e", "symbols": ["a", "a"]}'),
+        ("AVRO", '["int", "int"]'),
+        ("AVRO", '["int", ["string"]]'),
+        ("AVRO", '{"type": "fixed", "name": "f", "size": "3"}'),
+        ("AVRO", "[" * 100_000),
+        ("AVRO", '{"type": "array", "items": ' * 2_000 + '"int"' + "}" * 2_000),
+        ("JSON", "[]"),
+        ("JSON", '{"type": "nothing"}'),
+        ("JSON", '{"$ref": "#/definitions/none"}'),
+        ("JSON", '{"$ref": "http://example.test/other.json"}'),
+        ("JSON", '{"not": ' * 2_000 + "{}" + "}" * 2_000),
+        ("PROTOBUF", "message {"),
+        ("PROTOBUF", 'syntax = "proto3"; message A { Missing m = 1; }'),
+        ("PROTOBUF", 'syntax = "proto3"; message A { int32 a = 1; int32 b = 1; }'),
+        ("PROTOBUF", 'syntax = "proto3"; message A { int32 a = 0; }'),
+        ("PROTOBUF", 'syntax = "proto3"; import "missing.proto"; message A {}'),
+        ("PROTOBUF", 'syntax = "proto3"; ' + "message A { " * 2_000 + "}" * 2_000),
+        ("PROTOBUF", "aGVsbG8="),
+    ],
+)
+def test_what_is_no_schema_is_refused(kind: SchemaType, text: str) -> None:
+    with pytest.raises(InvalidSchema) as refused:
+        parse(kind, text, {})
+    assert refused.value.number == 42201
+
+
+def test_five_megabytes_of_nesting_are_refused_at_once() -> None:
+    with pytest.raises(InvalidSchema):
+        parse("AVRO", '{"type":"array","items":' * 200_000, {})
+
+
+def test_avro_in_its_standard_form() -> None:
+    text = """{"name": "a.b.R", "type": "record", "extra": 1, "doc": "d", "fields": [
+        {"default": null, "type": ["null", {"type": "string"}], "name": "x"},
+        {"type": {"type": "int", "logicalType": "date"}, "name": "d", "order": "ascending"},
+        {"name": "r", "type": ["null", "a.b.R"]}]}"""
+    shown = '{"type":"record","name":"R","namespace":"a.b","doc":"d","fields":[{"name":"x","type":["null","string"],'
+    shown += '"default":null},{"name":"d","type":{"type":"int","logicalType":"date"}},{"name":"r","type":["null","R"]}]'
+    shown += ',"extra":1}'
+    assert parse("AVRO", text, {}).canonical == shown
+    assert parse("AVRO", shown, {}).canonical == shown
+    assert parse("AVRO", '{"type": "string"}', {}).canonical == '"string"'
+    assert parse("AVRO", "string", {}).canonical == '"string"'
+
+
+def test_avro_knows_the_types_it_refers_to() -> None:
+    other = '{"type": "record", "name": "Other", "namespace": "n", "fields": []}'
+    text = '{"type": "record", "name": "R", "fields": [{"name": "o", "type": "n.Other"}]}'
+    assert '"n.Other"' in parse("AVRO", text, {"n.Other": other}).canonical
+    with pytest.raises(InvalidSchema, match=r"n\.Other"):
+        parse("AVRO", text, {})
+
+
+def test_json_schema_over_another() -> None:
+    around = {"customer.json": '{"type": "object", "properties": {"id": {"type": "integer"}}}'}
+    text = '{"$id": "http://shop.test/order.json", "properties": {"who": {"$ref": "customer.json"}}}'
+    parse("JSON", text, around)
+    parse("JSON", '{"properties": {"who": {"$ref": "customer.json#/properties/id"}}}', around)
+    with pytest.raises(InvalidSchema, match="nowhere"):
+        parse("JSON", text, {})
+
+
+def test_normalising_orders_what_has_no_order() -> None:
+    left, right = (
+        parse("JSON", text, {}, normalize=True) for text in ('{"type":"null","$id":"a"}', '{"$id":"a", "type":"null"}')
+    )
+    assert left.canonical == right.canonical == '{"$id":"a","type":"null"}'
+
+
+def test_protobuf_is_kept_as_written_and_compared_as_meant() -> None:
+    parsed = parse("PROTOBUF", PROTO, {})
+    assert stored_text(parsed) == PROTO
+    again = parse("PROTOBUF", parsed.canonical, {})
+    assert again.canonical == parsed.canonical
+    for part in ("map<string, .shop.v1.Order.Line.Kind> kinds = 4;", "reserved 8, 10 to 12, 100 to max;", "(custom)"):
+        assert part in parsed.canonical
+
+
+def test_a_descriptor_becomes_text_and_back() -> None:
+    parsed = parse("PROTOBUF", PROTO, {})
+    assert isinstance(parsed, protobuf.ProtobufSchema)
+    sent = protobuf.parse(parsed.serialized)
+    assert sent.canonical == parsed.canonical
+    assert sent.text.startswith('syntax = "proto3"')
+    file = FileDescriptorProto.FromString(base64.b64decode(sent.serialized))
+    assert [message.name for message in file.message_type] == ["Order"]
+
+
+def test_protobuf_imports_that_never_end() -> None:
+    around = {name: f'syntax = "proto3"; import "{other}";' for name, other in (("a", "b"), ("b", "a"))}
+    with pytest.raises(InvalidSchema, match="never ends"):
+        parse("PROTOBUF", 'syntax = "proto3"; import "a";', around)
+
+
+def test_json_schema_text_is_kept_compact() -> None:
+    text = json.dumps({"type": "object", "title": "Größe"}, indent=2)
+    assert stored_text(parse("JSON", text, {})) == '{"type":"object","title":"Größe"}'
