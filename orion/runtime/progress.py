@@ -32,7 +32,9 @@ class Progress:
         if run == self._seen[0] and batch < self._seen[1]:
             return
         sources = report.get("sources", [])
-        for source in sorted(sources, key=lambda s: -sum(sum(e.values()) for e in _offsets(s.get("endOffset")).values())):
+        for source in sorted(
+            sources, key=lambda s: -sum(sum(e.values()) for e in _offsets(s.get("endOffset")).values())
+        ):
             for topic, ends in _offsets(source.get("endOffset")).items():
                 self.offsets.setdefault(topic, {}).update(ends)
         if (run, batch) == self._seen:
