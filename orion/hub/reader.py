@@ -44,6 +44,7 @@ class Reader:
         self._subject = kafka.subject(topic=topic)
         self._assigned: set[int] = set()
         self._ended: set[int] = set()
+        self._ends: dict[int, int] = {}
         self._shown: dict[int, int] = {}
         # Offsets first: a topic that isn't there fails here, before a consumer waits for it.
         offsets = {} if group else kafka.offsets(topic, start)
@@ -73,6 +74,10 @@ class Reader:
     def at_end(self) -> bool:
         """Whether every partition it has is read to its end."""
         return bool(self._assigned) and self._assigned <= self._ended
+
+    def end(self, partition: int) -> int:
+        """Where the partition ended when its end was last met, transactions' own marks included; 0 before that."""
+        return self._ends.get(partition, 0)
 
     def read(self, limit: int, timeout: float) -> list[Record]:
         """What has arrived, at most `limit`; waits up to `timeout` seconds for the first record only."""
@@ -128,7 +133,9 @@ class Reader:
             return record
         if error.code() != KafkaError._PARTITION_EOF:
             raise translate(error, self._subject)
-        self._ended.add(message.partition() or 0)
+        partition = message.partition() or 0
+        self._ended.add(partition)
+        self._ends[partition] = message.offset() or 0
         return None
 
     def _places(self, only: set[int] | None = None) -> list[TopicPartition]:

@@ -1,0 +1,125 @@
+"""The records of `_schemas`, in the JSON of Confluent's registry: either can read what the other wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from orion.registry.schemas import Reference, Schema, schema_type
+
+
+@dataclass(frozen=True)
+class Version:
+    """A schema under a subject."""
+
+    subject: str
+    version: int
+    id: int
+    schema: Schema
+    deleted: bool = False
+
+
+@dataclass(frozen=True)
+class PutVersion:
+    version: Version
+
+
+@dataclass(frozen=True)
+class RemoveVersion:
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True)
+class DeleteSubject:
+    """All versions up to this one are soft-deleted."""
+
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True)
+class PutConfig:
+    """Settings of a subject or, without one, of all."""
+
+    subject: str | None
+    config: Mapping[str, Any] | None = field(hash=False)  # None: no longer set
+
+
+@dataclass(frozen=True)
+class PutMode:
+    subject: str | None
+    mode: str | None  # None: no longer set
+
+
+Entry = PutVersion | RemoveVersion | DeleteSubject | PutConfig | PutMode
+
+
+def encode(entry: Entry) -> tuple[bytes, bytes | None]:
+    """Key and value; a value of none is a tombstone."""
+    match entry:
+        case PutVersion():
+            version = entry.version
+            shown = version.schema.as_dict()
+            value = {"subject": version.subject, "version": version.version, "id": version.id}
+            value |= {
+                name: shown[name] for name in ("schemaType", "references", "metadata", "ruleSet") if name in shown
+            }
+            value |= {"schema": version.schema.text, "deleted": version.deleted}
+            return _version_key(version.subject, version.version), _text(value)
+        case RemoveVersion():
+            return _version_key(entry.subject, entry.version), None
+        case DeleteSubject():
+            key = {"keytype": "DELETE_SUBJECT", "subject": entry.subject, "magic": 0}
+            return _text(key), _text({"subject": entry.subject, "version": entry.version})
+        case PutConfig():
+            key = {"keytype": "CONFIG", "subject": entry.subject, "magic": 0}
+            return _text(key), None if entry.config is None else _text(dict(entry.config))
+        case PutMode():
+            key = {"keytype": "MODE", "subject": entry.subject, "magic": 0}
+            return _text(key), None if entry.mode is None else _text({"mode": entry.mode})
+        case _:
+            assert_never(entry)
+
+
+def decode(key: bytes | None, value: bytes | None) -> Entry | None:
+    """What a record says; nothing for those that only mark a place (NOOP) or that Orion has no use for.
+
+    Raises ValueError, KeyError or TypeError for what is no record of a registry.
+    """
+    named = json.loads(key or b"")
+    subject = named.get("subject")
+    body = None if value is None else json.loads(value)
+    match named["keytype"]:
+        case "SCHEMA":
+            number = int(named["version"])
+            return RemoveVersion(subject, number) if body is None else PutVersion(_version(subject, number, body))
+        case "DELETE_SUBJECT":
+            return None if body is None else DeleteSubject(subject, int(body["version"]))
+        case "CONFIG":
+            return PutConfig(subject, body)
+        case "MODE":
+            return PutMode(subject, None if body is None else str(body["mode"]))
+        case _:
+            return None
+
+
+def _version(subject: str, number: int, body: Mapping[str, Any]) -> Version:
+    references = tuple(
+        Reference(one["name"], one["subject"], int(one["version"])) for one in body.get("references") or ()
+    )
+    schema = Schema(
+        str(body["schema"]), schema_type(body.get("schemaType")), references, body.get("metadata"), body.get("ruleSet")
+    )
+    return Version(subject, number, int(body["id"]), schema, bool(body.get("deleted")))
+
+
+def _version_key(subject: str, version: int) -> bytes:
+    # The order of the keys is Confluent's: compaction compares bytes.
+    return _text({"keytype": "SCHEMA", "subject": subject, "version": version, "magic": 1})
+
+
+def _text(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
