@@ -31,12 +31,8 @@ class Progress:
         run, batch = str(report.get("runId")), int(report["batchId"])
         if run == self._seen[0] and batch < self._seen[1]:
             return
-        sources = report.get("sources", [])
-        for source in sorted(
-            sources, key=lambda s: -sum(sum(e.values()) for e in _offsets(s.get("endOffset")).values())
-        ):
-            for topic, ends in _offsets(source.get("endOffset")).items():
-                self.offsets.setdefault(topic, {}).update(ends)
+        for topic, ends in _reached(report.get("sources", [])).items():
+            self.offsets.setdefault(topic, {}).update(ends)
         if (run, batch) == self._seen:
             if not report.get("numInputRows"):
                 self.rate = 0.0
@@ -47,6 +43,17 @@ class Progress:
         self.batches += 1
         self.watermark = report.get("eventTime", {}).get("watermark")
         self.durations = dict(report.get("durationMs", {}))
+
+
+def _reached(sources: list[dict[str, Any]]) -> Offsets:
+    """Where all scans of each partition have come to: of one that is scanned twice, where the slower one stands."""
+    reached: Offsets = {}
+    for source in sources:
+        for topic, ends in _offsets(source.get("endOffset")).items():
+            known = reached.setdefault(topic, {})
+            for partition, offset in ends.items():
+                known[partition] = min(offset, known.get(partition, offset))
+    return reached
 
 
 def _offsets(written: Any) -> Offsets:

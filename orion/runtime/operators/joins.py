@@ -49,7 +49,7 @@ class StreamStream:
         for time, _, partner in self._between(kept[other], row.time - back, row.time + ahead):
             matched = True
             yield Made(row.key, max(row.time, time), _pair(side, row.row, partner))
-            if self.within.patient:
+            if self.within.patient and keeps(self.kind, other):
                 self._answered(state, row.key, other, time)
         if not matched and keeps(self.kind, side):
             if not self.within.patient or row.time + ahead < now:

@@ -27,9 +27,11 @@ def apply(relation: Aggregate, frame: DataFrame) -> DataFrame:
         groups.append(F.window(_TIME, f"{window.size_ms} milliseconds", f"{window.advance_ms} milliseconds"))
         bounds = [f"unix_millis(window.start) AS {WINDOWSTART}", f"unix_millis(window.end) AS {WINDOWEND}"]
     folds = [F.expr(c.native or "NULL").alias(c.name) for c in relation.calls]
-    folded = frame.groupBy(*groups).agg(*folds, F.max(ROWTIME).alias(ROWTIME), F.max(rows.ORDER).alias(rows.ORDER))
+    folded = frame.groupBy(*groups).agg(*folds, F.max(ROWTIME).alias(ROWTIME))
     names = [k.name for k in relation.keys] + [c.name for c in relation.calls]
-    folded = folded.selectExpr(*names, ROWTIME, rows.ORDER, *bounds)
+    # Bytes can't be in the buffers of Spark's hash aggregation, so the rows' order isn't: a group stands by its time.
+    order = f"concat(CAST(greatest({ROWTIME}, 0L) AS BINARY), CAST(0L AS BINARY), CAST(0L AS BINARY)) AS {rows.ORDER}"
+    folded = folded.selectExpr(*names, ROWTIME, order, *bounds)
     return finished(relation, folded.selectExpr("*", f"FALSE AS {rows.DELETED}"))
 
 

@@ -82,3 +82,11 @@ def test_a_report_may_leave_things_out() -> None:
     assert (progress.rows_in, progress.batches, progress.watermark) == (0, 1, None)
     progress.take({"batchId": 1, "eventTime": {"watermark": "2024-01-01T00:00:00Z"}})
     assert progress.watermark == "2024-01-01T00:00:00Z"
+
+
+def test_a_topic_that_is_scanned_twice_stands_where_the_slower_scan_stands() -> None:
+    progress = Progress()
+    ahead, behind = {"endOffset": {"t": {"0": 46, "1": 3}}}, {"endOffset": {"t": {"0": 0, "1": 7}}}
+    for sources in ([ahead, behind], [behind, ahead]):
+        progress.take({**report(0), "sources": sources})
+        assert progress.offsets == {"t": {0: 0, 1: 3}}
