@@ -63,6 +63,14 @@ class Web(Section):
     port: int = Field(default=8088, ge=0, le=65535, description="port; 0 picks a free one")
 
 
+class Registry(Section):
+    """The schema registry. A port that isn't asked for gives way where it is taken."""
+
+    enabled: bool = Field(default=True, description="whether `orion up` runs one")
+    host: str = Field(default="127.0.0.1", description="address to bind; loopback unless told otherwise")
+    port: int = Field(default=8081, ge=0, le=65535, description="port; 0 picks a free one")
+
+
 class Functions(Section):
     """Functions of SQL that are written in Python. A list alone names modules."""
 
@@ -95,6 +103,7 @@ class Config(BaseSettings):
     hub: Hub = Hub()
     engine: Engine = Engine()
     web: Web = Web()
+    registry: Registry = Registry()
     functions: Functions = Functions()
 
     @classmethod

@@ -71,6 +71,7 @@ def _announce(platform: Platform) -> None:
         {
             "Kafka": orion.bootstrap,
             "HTTP": platform.url,
+            "schema registry": platform.registry,
             "Spark": f"{orion.spark.version} {orion.spark.sparkContext.master}",
             "data": str(orion.engine.config.data.absolute()),
             "catalog": f"{len(catalog.sources)} streams and tables, {len(catalog.queries)} queries, "

@@ -19,6 +19,7 @@ class Running:
     bootstrap: str
     url: str
     service_id: str
+    registry: str | None = None
 
     def write(self, data: Path) -> None:
         """Announce the server; a reader sees the whole file or none."""

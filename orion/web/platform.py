@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from orion.app import Orion
 from orion.config import Config
+from orion.errors import ConfigError
+from orion.hub.kafka import Kafka
 from orion.hub.running import Running
+from orion.registry import api
+from orion.registry.log import KafkaLog
+from orion.registry.store import Registry
 from orion.web.server import Server, bound
 
 
@@ -17,21 +23,51 @@ from orion.web.server import Server, bound
 class Platform:
     orion: Orion
     url: str
+    registry: str | None = None
 
 
 @contextmanager
 def running(config: Config, progress: Callable[[str], None]) -> Iterator[Platform]:
     """Start everything; stop it all in the opposite order, whatever happens between."""
-    # The port first: a clash is told in a millisecond, not after Spark has started.
-    sock = bound(config.web.host, config.web.port)
+    with ExitStack() as stack:
+        # The ports first: a clash is told in a millisecond, not after Spark has started.
+        sock = stack.enter_context(closing(bound(config.web.host, config.web.port)))
+        registry_sock = _registry_socket(config, progress)
+        if registry_sock is not None:
+            stack.enter_context(closing(registry_sock))
+        orion = stack.enter_context(Orion.start(config, progress))
+        registry = None
+        if registry_sock is not None:
+            registry = stack.enter_context(serving_registry(Registry(KafkaLog(Kafka(orion.bootstrap))), registry_sock))
+        server = Server.start(orion, sock)
+        stack.callback(server.stop)
+        Running(os.getpid(), orion.bootstrap, server.url, config.service_id, registry).write(config.data)
+        stack.callback(Running.remove, config.data)
+        yield Platform(orion, server.url, registry)
+
+
+@contextmanager
+def serving_registry(registry: Registry, sock: socket.socket) -> Iterator[str]:
+    """A registry's API on a socket; gives its URL."""
     try:
-        with Orion.start(config, progress) as orion:
-            server = Server.start(orion, sock)
-            Running(os.getpid(), orion.bootstrap, server.url, config.service_id).write(config.data)
-            try:
-                yield Platform(orion, server.url)
-            finally:
-                Running.remove(config.data)
-                server.stop()
+        server = Server.serve(api.application(registry), sock)
+        try:
+            yield server.url
+        finally:
+            server.stop()
     finally:
-        sock.close()
+        registry.close()
+
+
+def _registry_socket(config: Config, progress: Callable[[str], None]) -> socket.socket | None:
+    """Where the registry listens. Two platforms on a machine both want the usual port: the second takes a free one."""
+    wanted = config.registry
+    if not wanted.enabled:
+        return None
+    try:
+        return bound(wanted.host, wanted.port)
+    except ConfigError:
+        if "port" in wanted.model_fields_set:
+            raise
+        progress(f"port {wanted.port} is taken: the schema registry gets a free one")
+        return bound(wanted.host, 0)

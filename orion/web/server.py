@@ -40,32 +40,37 @@ def application(orion: Orion) -> FastAPI:
 class Server:
     """A serving thread. `url` is where it answers."""
 
-    def __init__(self, orion: Orion, sock: socket.socket) -> None:
+    def __init__(self, app: FastAPI, sock: socket.socket) -> None:
         host, port = sock.getsockname()[:2]
         self.url = f"http://{host}:{port}"
         self._stopping = threading.Event()
         self._ready = threading.Event()
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(orion, sock), name="orion-http", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(app, sock), name="orion-http", daemon=True)
 
     @classmethod
     def start(cls, orion: Orion, sock: socket.socket) -> Self:
-        """Serve on a socket that is bound already (see `bound`)."""
-        server = cls(orion, sock)
+        """Serve a platform on a socket that is bound already (see `bound`)."""
+        return cls.serve(application(orion), sock)
+
+    @classmethod
+    def serve(cls, app: FastAPI, sock: socket.socket) -> Self:
+        """The same for any application."""
+        server = cls(app, sock)
         server._thread.start()
         if not server._ready.wait(_START_S) or server._failure:
             raise ExternalError("HTTP_FAILED", f"The HTTP server didn't start: {server._failure or 'no answer'}.")
         return server
 
-    def _run(self, orion: Orion, sock: socket.socket) -> None:
+    def _run(self, app: FastAPI, sock: socket.socket) -> None:
         try:
-            asyncio.run(self._serve(orion, sock))
+            asyncio.run(self._serve(app, sock))
         except BaseException as error:
             self._failure = error
         finally:
             self._ready.set()
 
-    async def _serve(self, orion: Orion, sock: socket.socket) -> None:
+    async def _serve(self, app: Any, sock: socket.socket) -> None:
         config = HypercornConfig()
         config.bind = [f"fd://{os.dup(sock.fileno())}"]  # hypercorn closes the descriptor it is given
         config.accesslog = None
@@ -77,7 +82,6 @@ class Server:
         async def until_stopped() -> None:
             await asyncio.to_thread(self._stopping.wait)
 
-        app: Any = application(orion)
         await serve(app, config, shutdown_trigger=until_stopped)
 
     def stop(self) -> None:

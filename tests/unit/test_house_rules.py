@@ -17,7 +17,16 @@ FOLDERS = (".ci", "benchmarks", "docs", "examples", "orion", "scripts", "tests")
 
 # Packages with NAMES, and the modules in them that are no plug-ins.
 PLUGINS: dict[str, set[str]] = {
-    "orion.cli": {"client", "entities", "envelope", "output", "prompt", "spool", "target"},  # what commands share
+    "orion.cli": {
+        "client",
+        "entities",
+        "envelope",
+        "output",
+        "prompt",
+        "registry_client",
+        "spool",
+        "target",
+    },  # what commands share
     "orion.formats": set(),
     "orion.ksql.functions": {"declare", "signatures"},  # what declarations are made of
     "orion.ksql.statements": {"create_as"},  # reached through create_source: both begin alike
