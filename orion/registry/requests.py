@@ -49,7 +49,7 @@ class Call:
     @property
     def id(self) -> int:
         text = self.path["id"]
-        if not text.isdecimal() or int(text) > _LARGEST:
+        if not text.isdecimal() or int(text[:11]) > _LARGEST:
             raise RegistryError(404, "HTTP 404 Not Found")
         return int(text)
 
@@ -72,6 +72,7 @@ class Call:
     def body(self) -> dict[str, Any]:
         try:
             value = json.loads(self.content or b"null")
+            json.dumps(value, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
         except (ValueError, RecursionError) as error:
             raise RegistryError(400, f"Malformed JSON: {str(error)[:200]}") from error
         if not isinstance(value, dict):

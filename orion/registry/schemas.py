@@ -85,17 +85,26 @@ def schema_type(word: object) -> SchemaType:
 def parse(kind: SchemaType, text: str, around: Mapping[str, str], *, normalize: bool = False) -> Parsed:
     """Understand a text. `around` has what it refers to, by name, each after those it needs itself."""
     try:
-        match kind:
-            case "AVRO":
-                return avro.parse(text, around.values(), normalize=normalize)
-            case "JSON":
-                return json_schema.parse(text, around, normalize=normalize)
-            case "PROTOBUF":
-                return protobuf.parse(text, around, normalize=normalize)
-            case _:
-                assert_never(kind)
+        parsed = _parsed(kind, text, around, normalize)
+        parsed.canonical.encode()  # half of a pair of surrogates is no text
+        return parsed
     except RecursionError as error:
         raise InvalidSchema("it is nested too deep") from error
+    except (ValueError, TypeError, AttributeError, LookupError) as error:
+        # Something of the wrong kind in a place that no check knows of: still the sender's mistake.
+        raise InvalidSchema(f"it can't be understood: {str(error)[:200]}") from error
+
+
+def _parsed(kind: SchemaType, text: str, around: Mapping[str, str], normalize: bool) -> Parsed:
+    match kind:
+        case "AVRO":
+            return avro.parse(text, around.values(), normalize=normalize)
+        case "JSON":
+            return json_schema.parse(text, around, normalize=normalize)
+        case "PROTOBUF":
+            return protobuf.parse(text, around, normalize=normalize)
+        case _:
+            assert_never(kind)
 
 
 def stored_text(parsed: Parsed) -> str:

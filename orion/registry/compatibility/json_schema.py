@@ -50,8 +50,9 @@ def check(update: JsonSchema, original: JsonSchema) -> list[Finding]:
 
 class _Comparison:
     def __init__(self) -> None:
-        # Pairs being compared further up: a schema that holds itself would never end.
-        self._under_way: set[tuple[int, int]] = set()
+        # What is known of a pair. One being compared further up is taken to fit: a schema that holds itself would never
+        # end, and one with choices inside of choices would take for ever.
+        self._known: dict[tuple[int, int], list[Finding]] = {}
 
     def compare(self, original: Schema | None, update: Schema | None, path: str) -> list[Finding]:
         if update is None:
@@ -60,13 +61,10 @@ class _Comparison:
             return [Finding("SCHEMA_ADDED", path)]
         original, update = _resolved(original), _resolved(update)
         pair = (id(original), id(update))
-        if pair in self._under_way:
-            return []
-        self._under_way.add(pair)
-        try:
-            return self._compared(original, update, path)
-        finally:
-            self._under_way.discard(pair)
+        if pair not in self._known:
+            self._known[pair] = []
+            self._known[pair] = self._compared(original, update, path)
+        return self._known[pair]
 
     def _compared(self, original: Schema, update: Schema, path: str) -> list[Finding]:
         if isinstance(update, Combined) and not isinstance(original, Combined):

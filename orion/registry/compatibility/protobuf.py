@@ -58,7 +58,8 @@ class _Comparison:
     def __init__(self, original: ProtobufSchema, update: ProtobufSchema) -> None:
         self._original = original
         self._update = update
-        self._under_way: set[tuple[int, int]] = set()
+        # What is known of a pair; one being compared further up is taken to fit, for messages may hold themselves.
+        self._known: dict[tuple[int, int], list[Finding]] = {}
 
     def file(self) -> list[Finding]:
         before, after = self._original.file, self._update.file
@@ -82,18 +83,15 @@ class _Comparison:
 
     def _message(self, original: DescriptorProto, update: DescriptorProto, path: str) -> list[Finding]:
         pair = (id(original), id(update))
-        if pair in self._under_way:
-            return []
-        self._under_way.add(pair)
-        try:
+        if pair not in self._known:
+            self._known[pair] = []
             found = self._messages(original.nested_type, update.nested_type, path)
             before, after = _Fields.of(original), _Fields.of(update)
             found += _oneofs(before, after, path)
             for number in dict.fromkeys((*before.fields, *after.fields)):
                 found += self._field(before.fields.get(number), after.fields.get(number), f"{path}/{number}")
-            return found
-        finally:
-            self._under_way.discard(pair)
+            self._known[pair] = found
+        return self._known[pair]
 
     def _field(
         self, before: FieldDescriptorProto | None, after: FieldDescriptorProto | None, path: str

@@ -52,7 +52,8 @@ class _FileParser:
             if syntax not in ("proto2", "proto3"):
                 raise cursor.wrong('syntax "proto2" or "proto3"')
             self._proto3 = syntax == "proto3"
-            file.syntax = syntax if self._proto3 else ""
+            if self._proto3:
+                file.syntax = syntax  # a file of proto2 says nothing
             cursor.expect(";")
         while cursor.now.kind != "end":
             self._top(file)

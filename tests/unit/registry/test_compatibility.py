@@ -96,6 +96,14 @@ def test_a_json_schema_that_holds_itself_ends() -> None:
     assert kinds("JSON", tree, tree) == []
 
 
+def test_choices_inside_of_choices_end() -> None:
+    def nested(last: str) -> dict[str, Any]:
+        inner = [{"anyOf": [{"properties": {n: {"$ref": f"#/definitions/{i + 1}"}}} for n in "abc"]} for i in range(30)]
+        return {"$ref": "#/definitions/0", "definitions": dict(enumerate([*inner, {"type": last}]))}
+
+    assert kinds("JSON", nested("string"), nested("number"))
+
+
 def proto(body: str) -> str:
     return f'syntax = "proto3"; message M {{ {body} }} message N {{ int32 n = 1; M back = 2; }}'
 

@@ -7,6 +7,8 @@ import json
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from orion.registry.errors import InvalidSchema
 from orion.registry.parsing import protobuf
@@ -56,6 +58,9 @@ service Shop { rpc Buy (stream Order) returns (Order) { option deprecated = true
         ("JSON", '{"$ref": "#/definitions/none"}'),
         ("JSON", '{"$ref": "http://example.test/other.json"}'),
         ("JSON", '{"not": ' * 2_000 + "{}" + "}" * 2_000),
+        ("JSON", '{"$id": "http://[", "properties": {"a": {"$ref": "b"}}}'),
+        ("JSON", '{"title": "\\ud800"}'),
+        ("AVRO", '{"type": "record", "name": "a", "doc": "\\ud800", "fields": []}'),
         ("PROTOBUF", "message {"),
         ("PROTOBUF", 'syntax = "proto3"; message A { Missing m = 1; }'),
         ("PROTOBUF", 'syntax = "proto3"; message A { int32 a = 1; int32 b = 1; }'),
@@ -123,6 +128,17 @@ def test_protobuf_is_kept_as_written_and_compared_as_meant() -> None:
         assert part in parsed.canonical
 
 
+def test_protobuf_of_the_second_version() -> None:
+    text = """syntax = "proto2";
+        message M { required int32 a = 1; optional string b = 2 [default = "x"]; extensions 100 to max;
+            repeated group G = 3 { optional int32 c = 1; } enum E { option allow_alias = true; A = 0; B = 0; } }
+        extend M { optional int32 d = 100; }"""
+    canonical = parse("PROTOBUF", text, {}).canonical
+    assert parse("PROTOBUF", canonical, {}).canonical == canonical
+    for part in ('syntax = "proto2";', "required int32 a = 1;", '[default = "x"]', "repeated group G = 3 {", "extend"):
+        assert part in canonical
+
+
 def test_a_descriptor_becomes_text_and_back() -> None:
     parsed = parse("PROTOBUF", PROTO, {})
     assert isinstance(parsed, protobuf.ProtobufSchema)
@@ -142,3 +158,14 @@ def test_protobuf_imports_that_never_end() -> None:
 def test_json_schema_text_is_kept_compact() -> None:
     text = json.dumps({"type": "object", "title": "Größe"}, indent=2)
     assert stored_text(parse("JSON", text, {})) == '{"type":"object","title":"Größe"}'
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
+@given(text=st.text(alphabet='{}[]":,;=<>() amnpt1strinype$ref\n', max_size=80))
+@settings(max_examples=150, deadline=None)
+def test_any_text_is_a_schema_or_refused(kind: SchemaType, text: str) -> None:
+    try:
+        parsed = parse(kind, text, {})
+    except InvalidSchema:
+        return
+    assert parse(kind, parsed.canonical, {}).canonical == parsed.canonical
