@@ -34,6 +34,7 @@ class Surroundings:
     def launch(
         self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]
     ) -> StreamingQuery:
+        sweep(checkpoint)
         # A scheduler pool for each query: a long batch of one doesn't hold up the others.
         frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
         return (
@@ -44,6 +45,16 @@ class Surroundings:
             .foreachBatch(write)
             .start()
         )
+
+
+def sweep(checkpoint: Path) -> None:
+    """Remove what a stop in the middle of a write left behind: a half-written entry that was never given its name.
+
+    Spark refuses to start a first batch over it, and would go on refusing.
+    """
+    for log in ("offsets", "commits"):
+        for left in [*(checkpoint / log).glob(".*.tmp"), *(checkpoint / log).glob(".*.tmp.crc")]:
+            left.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
