@@ -52,9 +52,12 @@ def sweep(checkpoint: Path) -> None:
 
     Spark refuses to start a first batch over it, and would go on refusing.
     """
-    for log in ("offsets", "commits"):
-        for left in [*(checkpoint / log).glob(".*.tmp"), *(checkpoint / log).glob(".*.tmp.crc")]:
-            left.unlink(missing_ok=True)
+    for log in (checkpoint / "offsets", checkpoint / "commits"):
+        found = list(log.iterdir()) if log.is_dir() else []
+        whole = any(not entry.name.startswith(".") for entry in found)
+        for entry in found:
+            if entry.name.startswith(".") and (not whole or entry.name.endswith((".tmp", ".tmp.crc"))):
+                entry.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
