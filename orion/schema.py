@@ -108,6 +108,16 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def literal(text: str) -> str:
+    """A text constant as Spark reads it."""
+    return f"'{escaped(text)}'"
+
+
+def escaped(text: str) -> str:
+    """A text as it stands between the quotes of a constant of Spark's."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
 class Role(StrEnum):
     """Where in the record a column lives."""
 

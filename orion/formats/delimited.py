@@ -10,7 +10,7 @@ from __future__ import annotations
 from orion.errors import InternalError
 from orion.formats import Decoded
 from orion.plan.sources import Serde
-from orion.schema import Column, Decimal, Scalar, SqlType, quote, spark_type
+from orion.schema import Column, Decimal, Scalar, SqlType, literal, quote, spark_type
 
 _CORRUPT = "__corrupt"
 # What numbers and the like are made of: a delimiter among these may stand in any cell, not only in text.
@@ -27,7 +27,7 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         "mode": "PERMISSIVE",
         "columnNameOfCorruptRecord": _CORRUPT,
     }
-    listed = ", ".join(f"'{name}', {_literal(text)}" for name, text in options.items())
+    listed = ", ".join(f"'{name}', {literal(text)}" for name, text in options.items())
     line = f"rtrim('\\r\\n', CAST({raw} AS STRING))"  # some producers end it like a line of a file
     parsed = f"from_csv({line}, '{schema}', map({listed}))"
     cells = [f"nullif({value}.c{at}, '')" for at in range(len(columns))]
@@ -71,7 +71,7 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
         if column.type is Scalar.STRING or anywhere:
             text = _quoted(text, delimiter, first=at == 0)
         cells.append(f"coalesce({text}, '')")
-    return f"CAST(concat_ws({_literal(delimiter)}, {', '.join(cells)}) AS BINARY)"
+    return f"CAST(concat_ws({literal(delimiter)}, {', '.join(cells)}) AS BINARY)"
 
 
 def _write(value: str, type_: SqlType) -> str:
@@ -96,13 +96,8 @@ def _quoted(text: str, delimiter: str, *, first: bool) -> str:
     starts = r"^(?:\z|[\x00-#,\x7f-\uffff])" if first else r"^[\x00-#]"
     pattern = rf'{starts}|[\r\n"{held}]|[\x00- ]\z'
     inside = f"""concat('"', replace({text}, '"', '""'), '"')"""
-    return f"if({text} RLIKE {_literal(pattern)}, {inside}, {text})"
+    return f"if({text} RLIKE {literal(pattern)}, {inside}, {text})"
 
 
 def delimiter_of(serde: Serde) -> str:
     return serde.delimiter or ","
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

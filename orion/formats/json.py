@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from orion.formats import Decoded
 from orion.plan.sources import Serde
-from orion.schema import Array, Column, Field, Map, Role, Scalar, SqlType, Struct, quote, spark_type
+from orion.schema import Array, Column, Field, Map, Role, Scalar, SqlType, Struct, escaped, literal, quote, spark_type
 
 _CORRUPT = "__corrupt"
 _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}', 'allowNonNumericNumbers', 'true')"
@@ -31,8 +31,8 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     bare = _is_bare(columns, serde)
     names = [_spellings(column) for column in columns]
     fields = [f"{quote(s)} {_wire_type(c.type)}" for c, spelled in zip(columns, names, strict=True) for s in spelled]
-    schema = _escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
-    whole = f"concat('{{{_escaped(_quoted(columns[0].name))}:', {text}, '}}')" if bare else text
+    schema = escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
+    whole = f"concat('{{{escaped(_quoted(columns[0].name))}:', {text}, '}}')" if bare else text
     parsed = f"from_json({whole}, '{schema}', {_OPTIONS})"
     fast = _row([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)], str(_GOOD))
     slow = _slow(columns, text, bare=bare)
@@ -126,7 +126,7 @@ def _from_wire(value: str, type_: SqlType, depth: int = 0) -> str:
             parts = []
             for f in fields:
                 spelled = [_from_wire(f"{value}.{quote(s)}", f.type, depth + 1) for s in _both_cases(f)]
-                parts.append(f"'{_escaped(f.name)}', {_first(spelled)}")
+                parts.append(f"{literal(f.name)}, {_first(spelled)}")
             return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case _:
             return value
@@ -163,7 +163,7 @@ def _other_case(columns: tuple[Column, ...], names: list[list[str]], text: str, 
         return None
     fields, exact = ("|".join(re.escape(_quoted(n)[1:-1]) for n in listed) for listed in (wanted, known))
     pattern = rf'(?<!\\)"(?!(?:{exact})")(?iu:{fields})"\s*:'
-    return f"{text} RLIKE '{_escaped(pattern)}'"
+    return f"{text} RLIKE {literal(pattern)}"
 
 
 def _nested(type_: SqlType) -> Iterator[Field]:
@@ -224,10 +224,10 @@ def _not_null(variant: str) -> str:
 
 
 def _looked_up(fields: str, name: str) -> str:
-    exact = f"try_element_at({fields}, '{_escaped(name)}')"
+    exact = f"try_element_at({fields}, {literal(name)})"
     if not _has_cases(name):
         return exact
-    alike = f"map_filter({fields}, (fk, fv) -> upper(fk) = '{_escaped(name)}')"
+    alike = f"map_filter({fields}, (fk, fv) -> upper(fk) = {literal(name)})"
     return f"coalesce({exact}, try_element_at(map_values({alike}), 1))"
 
 
@@ -253,7 +253,7 @@ def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
             return f"transform_values({_object(variant)}, (k{depth}, {y}) -> {inside})"
         case Struct(fields):
             found = [(f, _not_null(_looked_up(m, f.name))) for f in fields]
-            parts = ", ".join(f"'{_escaped(f.name)}', {_read(v, f.type, depth + 1)}" for f, v in found)
+            parts = ", ".join(f"{literal(f.name)}, {_read(v, f.type, depth + 1)}" for f, v in found)
             return _let(m, _object(variant), f"if({m} IS NULL, NULL, named_struct({parts}))")
         case _:
             return _number(variant, spark_type(type_).lower())
@@ -294,7 +294,7 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
         return "CAST(NULL AS BINARY)"
     if _is_bare(columns, serde):
         return f"CAST({_alone(columns[0])} AS BINARY)"
-    fields = ", ".join(f"'{_escaped(c.name)}', {_to_wire(quote(c.name), c.type)}" for c in columns)
+    fields = ", ".join(f"{literal(c.name)}, {_to_wire(quote(c.name), c.type)}" for c in columns)
     return f"CAST(to_json(named_struct({fields}), {_WITH_NULLS}) AS BINARY)"
 
 
@@ -319,10 +319,6 @@ def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def _escaped(name: str) -> str:
-    return name.replace("\\", "\\\\").replace("'", "\\'")
-
-
 def _to_wire(value: str, type_: SqlType, depth: int = 0) -> str:
     x = f"x{depth}"
     match type_:
@@ -335,7 +331,7 @@ def _to_wire(value: str, type_: SqlType, depth: int = 0) -> str:
         case Map(_, inner) if _is_special(inner):
             return f"transform_values({value}, (k{depth}, {x}) -> {_to_wire(x, inner, depth + 1)})"
         case Struct(fields) if any(_is_special(f.type) for f in fields):
-            parts = (f"'{_escaped(f.name)}', {_to_wire(f'{value}.{quote(f.name)}', f.type, depth + 1)}" for f in fields)
+            parts = (f"{literal(f.name)}, {_to_wire(f'{value}.{quote(f.name)}', f.type, depth + 1)}" for f in fields)
             return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case _:
             return value

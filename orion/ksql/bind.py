@@ -27,6 +27,7 @@ from orion.schema import (
     SqlType,
     Struct,
     is_numeric,
+    literal,
     quote,
     spark_type,
 )
@@ -109,7 +110,7 @@ def _literal(node: ast.Literal) -> Expr:
                 raise BindError("NUMBER_TOO_LARGE", f"{value:f} doesn't fit into DECIMAL.", span=node.span)
             return Expr(f"{value:f}BD", Decimal(precision, scale), f"{value:f}")
         case str():
-            return Expr(casts.quoted(value), Scalar.STRING, "'" + value.replace("'", "''") + "'")
+            return Expr(literal(value), Scalar.STRING, "'" + value.replace("'", "''") + "'")
         case _:
             assert_never(value)
 
@@ -247,7 +248,7 @@ def _like(node: ast.Like, scope: Scope) -> Expr:
     if node.escape is not None and len(node.escape) != 1:
         raise BindError("INVALID_ESCAPE", "ESCAPE takes one character.", span=node.span)
     # Without ESCAPE no character escapes, where Spark's would be the backslash: one that no text holds stands in.
-    mark = "'\\u0001'" if node.escape is None else casts.quoted(node.escape)
+    mark = "'\\u0001'" if node.escape is None else literal(node.escape)
     word = "NOT LIKE" if node.negated else "LIKE"
     shown = "" if node.escape is None else f" ESCAPE '{node.escape}'"
     spark = f"({operand.spark} {word} {pattern.spark} ESCAPE {mark})"

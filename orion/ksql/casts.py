@@ -17,6 +17,7 @@ from orion.schema import (
     SqlType,
     Struct,
     is_numeric,
+    literal,
     quote,
     spark_type,
 )
@@ -69,12 +70,6 @@ def contains_map(type_: SqlType) -> bool:
             return any(contains_map(f.type) for f in fields)
         case _:
             return False
-
-
-def quoted(text: str) -> str:
-    """A text constant of Spark."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
 
 
 def implicit(expr: Expr, type_: SqlType, *, null: bool = False) -> Expr:
@@ -131,7 +126,7 @@ def canonical(spark: str, type_: SqlType) -> str:
         case Array(element):
             return f"transform({spark}, e -> {canonical('e', element)})"
         case Struct(fields):
-            parts = [f"{quoted(f.name)}, {canonical(f'{spark}.{quote(f.name)}', f.type)}" for f in fields]
+            parts = [f"{literal(f.name)}, {canonical(f'{spark}.{quote(f.name)}', f.type)}" for f in fields]
             return f"if({spark} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case _:
             return spark
@@ -147,7 +142,7 @@ def restored(spark: str, type_: SqlType) -> str:
         case Array(element):
             return f"transform({spark}, e -> {restored('e', element)})"
         case Struct(fields):
-            parts = [f"{quoted(f.name)}, {restored(f'{spark}.{quote(f.name)}', f.type)}" for f in fields]
+            parts = [f"{literal(f.name)}, {restored(f'{spark}.{quote(f.name)}', f.type)}" for f in fields]
             return f"if({spark} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case _:
             return spark
@@ -213,7 +208,7 @@ def _restructured(spark: str, source: Struct, wanted: Struct, span: Span) -> str
         value = f"CAST(NULL AS {spark_type(field.type)})"
         if given is not None:
             value = _inside(f"{spark}.{quote(field.name)}", given, field.type, span)
-        parts.append(f"{quoted(field.name)}, {value}")
+        parts.append(f"{literal(field.name)}, {value}")
     made = f"named_struct({', '.join(parts)})"
     return f"if({spark} IS NULL, NULL, {made})" if source.fields else made
 
@@ -249,7 +244,7 @@ def _to_text(spark: str, source: SqlType) -> str:
             return f"concat('{{', array_join(transform(map_entries({spark}), x -> {pair}), ', '), '}}')"
         case Struct(fields):
             # A field that is NULL isn't written.
-            parts = [f"concat({quoted(f.name + '=')}, {_to_text(f'{spark}.{quote(f.name)}', f.type)})" for f in fields]
+            parts = [f"concat({literal(f.name + '=')}, {_to_text(f'{spark}.{quote(f.name)}', f.type)})" for f in fields]
             inside = ", ".join(["','", *parts])
             return f"if({spark} IS NULL, NULL, concat('Struct{{', concat_ws({inside}), '}}'))"
         case _:

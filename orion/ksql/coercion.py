@@ -15,7 +15,7 @@ from orion.errors import BindError, Span
 from orion.ksql import ast, casts
 from orion.ksql.functions.signatures import common_type
 from orion.plan.relations import Expr
-from orion.schema import TEMPORAL, Array, Field, Map, Scalar, SqlType, Struct, is_numeric, spark_type
+from orion.schema import TEMPORAL, Array, Field, Map, Scalar, SqlType, Struct, is_numeric, literal, spark_type
 from orion.schema import Decimal as DecimalType
 
 Bind = Callable[[ast.Expression], Expr]
@@ -79,7 +79,7 @@ def map_of(keys: Sequence[Expr], values: Sequence[Expr], type_: Map) -> Expr:
 
 def struct_of(fields: Sequence[tuple[str, Expr]]) -> Expr:
     type_ = Struct(tuple(Field(name, e.type) for name, e in fields))
-    spark = ", ".join(f"{casts.quoted(name)}, {e.spark}" for name, e in fields)
+    spark = ", ".join(f"{literal(name)}, {e.spark}" for name, e in fields)
     text = ", ".join(f"{name}:={e.text}" for name, e in fields)
     return Expr(f"named_struct({spark})", type_, f"STRUCT({text})")
 
@@ -173,5 +173,5 @@ def _constant(text: str, type_: SqlType, bound: Expr) -> Expr:
     if type_ is Scalar.BOOLEAN:
         return Expr(str(_boolean(text)).upper(), type_, bound.text)
     if is_numeric(type_):
-        return Expr(f"CAST({casts.quoted(text.strip())} AS {spark_type(type_)})", type_, bound.text)
+        return Expr(f"CAST({literal(text.strip())} AS {spark_type(type_)})", type_, bound.text)
     return casts.implicit(bound, type_)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct, quote, spark_type
+from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct, literal, quote, spark_type
 
 _PRIMITIVE: dict[Scalar, Any] = {
     Scalar.BOOLEAN: "boolean",
@@ -135,8 +135,7 @@ def _from_avro(value: str, type_: SqlType, depth: int = 0) -> str:
         case Struct(fields):
             parts = []
             for name, f in zip(_field_names(type_), fields, strict=True):
-                field = f.name.replace("\\", "\\\\").replace("'", "\\'")
-                parts.append(f"'{field}', {_from_avro(f'{value}.{quote(name)}', f.type, depth + 1)}")
+                parts.append(f"{literal(f.name)}, {_from_avro(f'{value}.{quote(name)}', f.type, depth + 1)}")
             made = f"named_struct({', '.join(parts)})" if parts else f"CAST(NULL AS {spark_type(type_)})"
             return f"if({value} IS NULL, NULL, {made})"
         case _:

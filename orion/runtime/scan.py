@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from orion.formats import format_of
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source, WindowKind
 from orion.runtime import rows
-from orion.schema import Column, Scalar, quote
+from orion.schema import Column, Scalar, literal, quote
 
 KEY, VALUE = "__k", "__v"
 
@@ -68,8 +68,7 @@ def _header(column: Column) -> str:
     """All headers of a record, or the last one of a name."""
     if column.header is None:
         return "transform(coalesce(headers, array()), h -> named_struct('KEY', h.key, 'VALUE', h.value))"
-    name = column.header.replace("\\", "\\\\").replace("'", "\\'")
-    return f"try_element_at(filter(headers, h -> h.key = '{name}'), -1).value"
+    return f"try_element_at(filter(headers, h -> h.key = {literal(column.header)}), -1).value"
 
 
 def _without_empty(frame: DataFrame, source: Source) -> DataFrame:

@@ -10,7 +10,7 @@ from decimal import Context
 from decimal import Decimal as Number
 from typing import Any
 
-from orion.schema import Array, Decimal, Map, Scalar, SqlType, Struct, quote, spark_type
+from orion.schema import Array, Decimal, Map, Scalar, SqlType, Struct, literal, quote, spark_type
 
 Convert = Callable[[Any], Any]
 
@@ -68,10 +68,9 @@ def from_plain(value: str, type_: SqlType, depth: int = 0) -> str:
             entry = f"struct({from_plain(f'{x}.key', key, depth + 1)}, {from_plain(f'{x}.value', inner, depth + 1)})"
             return f"map_from_entries(transform(map_entries({value}), {x} -> {entry}))"
         case Struct(fields):
-            parts = []
-            for at, f in enumerate(fields):
-                name = f.name.replace("\\", "\\\\").replace("'", "\\'")
-                parts.append(f"'{name}', {from_plain(f'{value}.f{at}', f.type, depth + 1)}")
+            parts = (
+                f"{literal(f.name)}, {from_plain(f'{value}.f{at}', f.type, depth + 1)}" for at, f in enumerate(fields)
+            )
             return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case _:
             return value

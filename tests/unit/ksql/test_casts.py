@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from orion.errors import BindError, Span
 from orion.ksql import casts
 from orion.plan.relations import Expr
-from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct
+from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct, literal
 
 BOOL, INT, LONG, DOUBLE, TEXT = Scalar.BOOLEAN, Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING
 PRICE = Decimal(5, 2)
@@ -166,4 +166,4 @@ def test_a_map_is_found_wherever_it_stands() -> None:
 
 
 def test_a_quoted_text_is_one_constant_of_spark() -> None:
-    assert casts.quoted("it's \\n") == r"'it\'s \\n'"
+    assert literal("it's \\n") == r"'it\'s \\n'"
