@@ -237,10 +237,10 @@ def scans(relation: Relation) -> tuple[Source, ...]:
 
 def looked_up(relation: Relation) -> frozenset[str]:
     """The tables that a stream is joined with: all of them must be there before a row looks into them."""
-    found = {s.name for inner in inputs(relation) for s in scans(inner) if s.name in looked_up(inner)}
+    found: frozenset[str] = frozenset().union(*map(looked_up, inputs(relation)))
     if isinstance(relation, Join) and relation.kind is JoinKind.STREAM_TABLE:
         found |= {s.name for s in scans(relation.right.input)}
-    return frozenset(found)
+    return found
 
 
 def is_stateful(relation: Relation) -> bool:

@@ -29,7 +29,7 @@ from orion.runtime import emit, rows
 from orion.runtime.operators import join, keyed_aggregate, native_aggregate, rowwise
 from orion.runtime.operators.tasks import Spread
 from orion.runtime.scan import decoded
-from orion.schema import quote
+from orion.schema import Array, quote, spark_type
 
 Read = Callable[[Source], DataFrame]
 
@@ -104,15 +104,14 @@ def _projected(frame: DataFrame, items: list[tuple[str, str]]) -> DataFrame:
 def _exploded(relation: Explode, frame: DataFrame) -> DataFrame:
     """Arrays side by side, the shorter ones filled up with NULL. A bad record stays one row, on its way out."""
     arrays = [f"coalesce({i.expr.spark}, array())" for i in relation.items]
-    zipped = f"arrays_zip({', '.join(arrays)})"
+    types = {i.name: i.expr.type.element for i in relation.items if isinstance(i.expr.type, Array)}
+    element = ", ".join(f"{quote(name)}: {spark_type(type_)}" for name, type_ in types.items())
+    zipped = f"CAST(arrays_zip({', '.join(arrays)}) AS ARRAY<STRUCT<{element}>>)"
     if rows.BAD in frame.columns:
-        alone = f"slice({zipped}, 1, 0)"
-        nothing = f"array(element_at(concat({alone}, array(NULL)), 1))"
-        zipped = f"CASE WHEN {rows.BAD} IS NULL THEN {zipped} ELSE {nothing} END"
+        zipped = f"CASE WHEN {rows.BAD} IS NULL THEN {zipped} ELSE array(CAST(NULL AS STRUCT<{element}>)) END"
     others = [quote(c) for c in frame.columns if c != rows.ORDER]
     spread = frame.selectExpr(*others, rows.ORDER, f"posexplode({zipped}) AS (__at, __element)")
-    fields = spread.schema["__element"].dataType.fieldNames()  # type: ignore[attr-defined]
-    made = [f"__element.{quote(f)} AS {quote(i.name)}" for f, i in zip(fields, relation.items, strict=True)]
+    made = [f"__element.{quote(i.name)}" for i in relation.items]
     return spread.selectExpr(*others, f"concat({rows.ORDER}, CAST(__at AS BINARY)) AS {rows.ORDER}", *made)
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
+from orion.plan.relations import Expr
 from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct, literal, quote, spark_type
 
 _PRIMITIVE: dict[Scalar, Any] = {
@@ -34,9 +35,19 @@ def pack(columns: Sequence[tuple[str, SqlType]]) -> str:
     return f"to_avro(named_struct({fields or _NOTHING}), {_schema([t for _, t in columns])})"
 
 
-def unpacked(packed: str, types: Sequence[SqlType]) -> str:
+def packed(expressions: Iterable[Expr]) -> str:
+    """The bytes of a plan's expressions."""
+    return pack([(e.spark, e.type) for e in expressions])
+
+
+def present(expressions: Iterable[Expr]) -> str:
+    """A condition: none of them is NULL."""
+    return " AND ".join(f"({e.spark}) IS NOT NULL" for e in expressions)
+
+
+def unpacked(bytes_: str, types: Sequence[SqlType]) -> str:
     """The Spark SQL of a struct; its fields are read by `column`."""
-    return f"from_avro({packed}, {_schema(types)})"
+    return f"from_avro({bytes_}, {_schema(types)})"
 
 
 def column(struct: str, at: int, type_: SqlType) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from orion.ksql.functions import functions
 from orion.ksql.functions.declare import Fold
 from orion.plan.relations import AggregateCall
 from orion.plan.sources import Window, WindowKind
-from orion.runtime.operators.tasks import Arrived, Made, State
+from orion.runtime.operators.tasks import Arrived, Made, Operator, State
 from orion.runtime.operators.values import reader, writer
 
 # Which way a row goes: it gives to its group, takes back what an earlier one gave, or both in one step.
@@ -60,7 +61,7 @@ class Folds:
         return [reader(arg.type) for call in self.calls for arg in call.args]
 
 
-class Aggregator:
+class Aggregator(Operator):
     """Folds rows into groups: without a window, by windows of a fixed size, or by sessions."""
 
     def __init__(
@@ -79,41 +80,37 @@ class Aggregator:
         self.ttl_ms = ttl_ms  # a group without a window is deleted when it has got no row for so long
         self.final = final  # a window comes out once, when it closes
         self.each = each  # every row's change comes out; otherwise a batch's changes of a group come out as one
-        self._calls: list[Call] | None = None
         # Of a batch's changed groups: what they hold (behind its time), what they came to before, a time of its own.
         self._pending: dict[tuple[bytes, Bounds], list[Any]] = {}
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.folds, self.window, self.final, self.each, self.of_table, self.ttl_ms
+    @cached_property
+    def _calls(self) -> list[Call]:
+        return self.folds.ready()
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        folds, window, final, each, of_table, ttl_ms = state
-        self.__init__(  # type: ignore[misc]
-            folds, window, final=final, each=each, of_table=of_table, ttl_ms=ttl_ms
-        )
+    @cached_property
+    def _readers(self) -> list[Any]:
+        return self.folds.readers()
 
     # ---- the operator ------------------------------------------------------------------------------------------
 
     def take(self, row: Arrived, state: State) -> Iterator[Made]:
-        calls = self._ready()
         give, take = self._steps(row)
         now = state.see(row.time)
         if self.window is None:
-            yield from self._fold_in(row, (give, take), _FOREVER, row.key, state, calls)
+            yield from self._fold_in(row, (give, take), _FOREVER, row.key, state)
         elif self.window.kind is WindowKind.SESSION:
-            yield from self._into_session(row, give or [], now, state, calls)
+            yield from self._into_session(row, give or [], now, state)
         else:
             for start in self._starts(row.time):
                 end = start + self.window.size_ms
                 if end > now - self.window.grace_ms:
                     place = row.key + struct.pack(">q", start)
-                    yield from self._fold_in(row, (give, take), (start, end), place, state, calls)
+                    yield from self._fold_in(row, (give, take), (start, end), place, state)
         yield from self._close(state, now)
 
     def end(self, state: State) -> Iterator[Made]:
-        calls = self._ready()
         for (key, bounds), (kept, before, time) in self._pending.items():
-            after = None if kept is None else self._results(kept[1], calls)
+            after = None if kept is None else self._results(kept[1])
             yield self._made(key, bounds, kept[0] if time is None else time, before, after)
         self._pending.clear()
 
@@ -141,30 +138,28 @@ class Aggregator:
         first = max(0, time - size + advance) // advance * advance
         return range(first, time + 1, advance)
 
-    def _fold_in(
-        self, row: Arrived, steps: Steps, bounds: Bounds, place: bytes, state: State, calls: list[Call]
-    ) -> Iterator[Made]:
+    def _fold_in(self, row: Arrived, steps: Steps, bounds: Bounds, place: bytes, state: State) -> Iterator[Made]:
         kept = state.get(place)
         shown = self.each and not self.final
         before = None
         if kept is None:
-            kept = [row.time, [c.zero() for c in calls], row.key, bounds]
+            kept = [row.time, [c.zero() for c in self._calls], row.key, bounds]
             if self.window is not None:
                 state.schedule(bounds[1] + self.window.grace_ms, place, 1 if self.final else self.window.advance_ms)
         elif shown or (row.key, bounds) not in self._pending:
-            before = self._results(kept[1], calls)
+            before = self._results(kept[1])
         kept[0] = max(kept[0], row.time)
         if self.ttl_ms is not None:
             state.schedule(kept[0] + self.ttl_ms, place, max(1, self.ttl_ms // 64))
-        kept[1] = [_changed(call, folded, *steps) for call, folded in zip(calls, kept[1], strict=True)]
+        kept[1] = [_changed(call, folded, *steps) for call, folded in zip(self._calls, kept[1], strict=True)]
         state.put(place, kept)
         if shown:
-            yield self._made(row.key, bounds, kept[0], before, self._results(kept[1], calls))
+            yield self._made(row.key, bounds, kept[0], before, self._results(kept[1]))
         elif not self.final:
             # What it comes to is worked out once, at the end of the batch.
             self._pending.setdefault((row.key, bounds), [None, before, None])[0] = kept
 
-    def _into_session(self, row: Arrived, data: list[Any], now: int, state: State, calls: list[Call]) -> Iterator[Made]:
+    def _into_session(self, row: Arrived, data: list[Any], now: int, state: State) -> Iterator[Made]:
         """All sessions near enough are made into one with the row; each of them is withdrawn."""
         assert self.window is not None
         gap = self.window.size_ms
@@ -176,13 +171,13 @@ class Aggregator:
         end = max([row.time, *(s[1] for s in near)])
         if end < closed:
             return
-        folded = [c.zero() for c in calls]
+        folded = [c.zero() for c in self._calls]
         for session in near:
             if not self.final:
                 bounds = (session[0], session[1])
-                yield from self._change(row.key, bounds, session[1], self._results(session[2], calls), None)
-            folded = [c.fold.merge(f, s) for c, f, s in zip(calls, folded, session[2], strict=True)]
-        folded = [c.fold.add(f, *data[c.takes]) for c, f in zip(calls, folded, strict=True)]
+                yield from self._change(row.key, bounds, session[1], self._results(session[2]), None)
+            folded = [c.fold.merge(f, s) for c, f, s in zip(self._calls, folded, session[2], strict=True)]
+        folded = [c.fold.add(f, *data[c.takes]) for c, f in zip(self._calls, folded, strict=True)]
         others = [s for s in sessions if s not in near]
         state.put(row.key, sorted([*others, [start, end, folded]], key=lambda s: s[:2]))
         state.schedule(end + gap + self.window.grace_ms + 1, row.key, 1 if self.final else gap)
@@ -195,7 +190,6 @@ class Aggregator:
             yield from self._expire(state, now)
             return
         session = self.window.kind is WindowKind.SESSION
-        calls = self._ready()
         for place in state.due(now):
             kept = state.get(place)
             if kept is None:
@@ -204,30 +198,29 @@ class Aggregator:
                 state.put(place, None)
                 if self.final:
                     time, folded, key, bounds = kept
-                    yield self._made(key, bounds, time, None, self._results(folded, calls))
+                    yield self._made(key, bounds, time, None, self._results(folded))
                 continue
             closed = now - self.window.grace_ms - self.window.size_ms
             over = [s for s in kept if s[1] < closed]
             state.put(place, [s for s in kept if s[1] >= closed] or None)
             for start, end, folded in over if self.final else ():
-                yield self._made(place, (start, end), end, None, self._results(folded, calls))
+                yield self._made(place, (start, end), end, None, self._results(folded))
 
     def _expire(self, state: State, now: int) -> Iterator[Made]:
         if self.ttl_ms is None:
             return
-        calls = self._ready()
         for place in dict.fromkeys(state.due(now)):
             kept = state.get(place)
             if kept is not None and kept[0] + self.ttl_ms <= now:
                 state.put(place, None)
-                yield from self._change(kept[2], _FOREVER, kept[0] + self.ttl_ms, self._results(kept[1], calls), None)
+                yield from self._change(kept[2], _FOREVER, kept[0] + self.ttl_ms, self._results(kept[1]), None)
 
     # ---- what comes out ----------------------------------------------------------------------------------------
 
     def _change(self, key: bytes, bounds: Bounds, time: int, before: Any, folded: list[Any] | None) -> Iterator[Made]:
         """A session's change, or a group's end: `folded` is what it holds now, behind its time."""
         if self.each:
-            after = None if folded is None else self._results(folded[1], self._ready())
+            after = None if folded is None else self._results(folded[1])
             yield self._made(key, bounds, time, before, after)
             return
         known = self._pending.pop((key, bounds), None)
@@ -238,18 +231,12 @@ class Aggregator:
     def _made(self, key: bytes, bounds: Bounds, time: int, before: Any, after: Any) -> Made:
         return Made(key, time, (*bounds, before, after))
 
-    def _results(self, folded: list[Any], calls: list[Call]) -> dict[str, Any]:
+    def _results(self, folded: list[Any]) -> dict[str, Any]:
         found = {}
-        for call, state in zip(calls, folded, strict=True):
+        for call, state in zip(self._calls, folded, strict=True):
             value = call.fold.result(state)
             found[call.name] = value if value is None else call.result(value)
         return found
-
-    def _ready(self) -> list[Call]:
-        if self._calls is None:
-            self._calls = self.folds.ready()
-            self._readers = self.folds.readers()
-        return self._calls
 
 
 def _changed(call: Call, folded: Any, give: list[Any] | None, take: list[Any] | None) -> Any:
@@ -259,7 +246,7 @@ def _changed(call: Call, folded: Any, give: list[Any] | None, take: list[Any] | 
     return folded if give is None else call.fold.add(folded, *give[call.takes])
 
 
-class Retraction:
+class Retraction(Operator):
     """The rows of a table as what they give to a group, and what they take back from it.
 
     Out comes the row as it was and as it is now; a deletion has only the one, a new row only the other.
@@ -271,6 +258,3 @@ class Retraction:
             return
         state.put(row.key, row.row)
         yield Made(row.key, row.time, (before, row.row))
-
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pyspark.sql import DataFrame
 
-from orion.plan.relations import Expr, Join, JoinKind, Side
+from orion.plan.relations import Join, JoinKind, Side
 from orion.plan.sources import ROWTIME
 from orion.runtime import packing, rows
 from orion.runtime.operators.joins import (
@@ -18,11 +16,12 @@ from orion.runtime.operators.joins import (
     Subscribe,
     TableTable,
 )
-from orion.runtime.operators.tasks import DATA, KEY, ROW, SIDE, TIME, Operator, Spread
+from orion.runtime.operators.tasks import KEY, NO_DATA, TIME, Operator, Spread, arriving, kept
 from orion.schema import quote
 
-_LEFT, _RIGHT, _PAIR = "__left", "__right", "__left BINARY, __right BINARY, __gone BOOLEAN"
-_NO_DATA = "CAST(NULL AS STRUCT<none: BINARY>)"
+_LEFT, _RIGHT = "__left", "__right"
+_PAIR = {_LEFT: "BINARY", _RIGHT: "BINARY", "__gone": "BOOLEAN"}
+_SUBSCRIPTION = "STRUCT<from: BINARY, tell: BOOLEAN, nowhere: BOOLEAN>"
 
 
 def apply(relation: Join, left: DataFrame, right: DataFrame, spread: Spread) -> DataFrame:
@@ -43,60 +42,26 @@ def _operator(relation: Join) -> Operator:
             return TableTable(relation.type)
 
 
-def _tagged(side: Side, frame: DataFrame, number: int) -> DataFrame:
+def _tagged(side: Side, frame: DataFrame, number: int, data: str = NO_DATA) -> DataFrame:
     """A side's rows for a task. One whose key is NULL equals nothing, and so takes no part."""
-    return frame.where(_present(side.on)).selectExpr(
-        f"{_packed(side.on)} AS {KEY}",
-        f"{number} AS {SIDE}",
-        f"CASE WHEN NOT {rows.DELETED} THEN {_row(side)} END AS {ROW}",
-        f"{ROWTIME} AS {TIME}",
-        f"{_NO_DATA} AS {DATA}",
-        rows.ORDER,
-    )
-
-
-def _present(key: Sequence[Expr]) -> str:
-    return " AND ".join(f"({k.spark}) IS NOT NULL" for k in key)
-
-
-def _packed(key: Sequence[Expr]) -> str:
-    return packing.pack([(k.spark, k.type) for k in key])
+    there = frame.where(packing.present(side.on))
+    return arriving(there, packing.packed(side.on), _row(side), side=str(number), data=data)
 
 
 def _row(side: Side) -> str:
-    return packing.pack([(c.expr.spark, c.expr.type) for c in side.columns])
+    return kept(packing.packed(c.expr for c in side.columns))
 
 
 def _by_foreign_key(relation: Join, left: DataFrame, right: DataFrame, spread: Spread) -> DataFrame:
     """Two steps: the left row's place is told where it points to, and there it meets the right row."""
-    foreign = f"CASE WHEN {_present(relation.left.on)} THEN {_packed(relation.left.on)} END"
-    pointing = left.selectExpr(
-        f"{_packed(relation.left_key)} AS {KEY}",
-        f"{LEFT} AS {SIDE}",
-        f"CASE WHEN NOT {rows.DELETED} THEN {_row(relation.left)} END AS {ROW}",
-        f"{ROWTIME} AS {TIME}",
-        f"named_struct('foreign', {foreign}) AS {DATA}",
-        rows.ORDER,
-    )
-    told = spread.apply(
-        pointing, Subscribe(relation.type), "__from BINARY, __mine BINARY, __tell BOOLEAN, __nowhere BOOLEAN"
-    )
-    subscriptions = told.selectExpr(
-        KEY,
-        f"{LEFT} AS {SIDE}",
-        f"__mine AS {ROW}",
-        TIME,
-        f"named_struct('from', __from, 'tell', __tell, 'nowhere', __nowhere) AS {DATA}",
-        rows.ORDER,
-    )
-    served = _tagged(relation.right, right, RIGHT).selectExpr(
-        KEY,
-        SIDE,
-        ROW,
-        TIME,
-        f"CAST(NULL AS STRUCT<from: BINARY, tell: BOOLEAN, nowhere: BOOLEAN>) AS {DATA}",
-        rows.ORDER,
-    )
+    on = relation.left.on
+    foreign = f"named_struct('foreign', CASE WHEN {packing.present(on)} THEN {packing.packed(on)} END)"
+    pointing = arriving(left, packing.packed(relation.left_key), _row(relation.left), side=str(LEFT), data=foreign)
+    output = {"__from": "BINARY", "__mine": "BINARY", "__tell": "BOOLEAN", "__nowhere": "BOOLEAN"}
+    told = spread.apply(pointing, Subscribe(relation.type), output)
+    whose = "named_struct('from', __from, 'tell', __tell, 'nowhere', __nowhere)"
+    subscriptions = arriving(told, KEY, "__mine", side=str(LEFT), data=whose)
+    served = _tagged(relation.right, right, RIGHT, f"CAST(NULL AS {_SUBSCRIPTION})")
     return spread.apply(subscriptions.unionAll(served), Serve(relation.type), _PAIR)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orion.plan.relations import JoinType, Within
-from orion.runtime.operators.tasks import Arrived, Made, State
+from orion.runtime.operators.tasks import Arrived, Made, Operator, State
 
 LEFT, RIGHT = 0, 1
 
@@ -28,7 +28,7 @@ def _pair(side: int, mine: bytes | None, other: bytes | None) -> tuple[bytes | N
 
 
 @dataclass(frozen=True)
-class StreamStream:
+class StreamStream(Operator):
     """Rows of two streams with the same key, no further apart in time than WITHIN says.
 
     Without GRACE PERIOD a row that finds no partner comes out alone at once, and perhaps again with one that comes
@@ -61,9 +61,6 @@ class StreamStream:
             state.put(row.key, kept)
             state.schedule(row.time + self._kept_ms() + 1, _BUFFER + row.key, max(1, self._kept_ms() // 4))
         yield from self._close(state, now)
-
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()
 
     def _reach(self, side: int) -> tuple[int, int]:
         """How far back and ahead of a row its partners may be."""
@@ -108,7 +105,7 @@ class StreamStream:
             state.put(place, [w for w in waiting if w[2] > now] or None)
             key = place[len(_WAITING) :]
             for time, side, _, mine in over:
-                yield Made(key, time, (*_pair(side, mine, None),))
+                yield Made(key, time, _pair(side, mine, None))
 
     @staticmethod
     def _see(state: State, side: int, time: int) -> int:
@@ -139,7 +136,7 @@ def _waiting(key: bytes) -> bytes:
 
 
 @dataclass(frozen=True)
-class StreamTable:
+class StreamTable(Operator):
     """Rows of a stream (left) with what the table (right) holds for their key at that moment."""
 
     kind: JoinType
@@ -154,12 +151,9 @@ class StreamTable:
         if partner is not None or keeps(self.kind, LEFT):
             yield Made(row.key, row.time, (row.row, partner, False))
 
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()
-
 
 @dataclass(frozen=True)
-class TableTable:
+class TableTable(Operator):
     """Rows of two tables with the same key. A change of either side is a change of the pair."""
 
     kind: JoinType
@@ -186,12 +180,9 @@ class TableTable:
         left, right = kept[LEFT] is not None, kept[RIGHT] is not None
         return (left and right) or (left and keeps(self.kind, LEFT)) or (right and keeps(self.kind, RIGHT))
 
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()
-
 
 @dataclass(frozen=True)
-class Subscribe:
+class Subscribe(Operator):
     """The first half of a foreign-key join, keyed by the left table's key: tells the right row's place whom it serves.
 
     `data` is the foreign key. Out comes, keyed by a foreign key: the left row's key, the row (None: it is gone from
@@ -215,12 +206,9 @@ class Subscribe:
         if foreign is not None or keeps(self.kind, LEFT):
             yield Made(foreign or b"", row.time, (row.key, row.row, before is not None, foreign is None))
 
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()
-
 
 @dataclass(frozen=True)
-class Serve:
+class Serve(Operator):
     """The second half, keyed by the foreign key: the right table's row and every left row that points to it.
 
     From the left come `data` = (left key, tell a deletion, no foreign key at all); out come pairs under the left key.
@@ -254,6 +242,3 @@ class Serve:
             yield Made(left_key, row.time, (row.row, None, False))
         elif tell:
             yield Made(left_key, row.time, (None, None, True))
-
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()

@@ -9,7 +9,7 @@ from orion.plan.sources import ROWTIME, WINDOWEND, WINDOWSTART
 from orion.runtime import packing, rows
 from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, Retraction
 from orion.runtime.operators.native_aggregate import finished
-from orion.runtime.operators.tasks import DATA, KEY, ROW, SIDE, TIME, Spread
+from orion.runtime.operators.tasks import KEY, NO_DATA, TIME, Spread, arriving
 from orion.runtime.operators.values import from_plain, plain_type, to_plain
 from orion.schema import SqlType
 
@@ -22,15 +22,8 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread) -> DataFrame:
     if relation.of_table:
         given = _changes_of_table(relation, frame, spread)
     else:
-        present = " AND ".join(f"({k.expr.spark}) IS NOT NULL" for k in relation.keys)
-        given = frame.where(present).selectExpr(
-            f"{packing.pack([(k.expr.spark, k.expr.type) for k in relation.keys])} AS {KEY}",
-            f"{GIVE} AS {SIDE}",
-            f"CAST(NULL AS BINARY) AS {ROW}",
-            f"{ROWTIME} AS {TIME}",
-            f"{_data(arguments)} AS {DATA}",
-            rows.ORDER,
-        )
+        key = [k.expr for k in relation.keys]
+        given = arriving(frame.where(packing.present(key)), packing.packed(key), side=str(GIVE), data=_data(arguments))
     aggregator = Aggregator(
         Folds(relation.calls),
         relation.window,
@@ -40,7 +33,7 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread) -> DataFrame:
         ttl_ms=relation.ttl_ms,
     )
     folds = _results(relation.calls)
-    output = f"{WINDOWSTART} BIGINT, {WINDOWEND} BIGINT, {_BEFORE} {folds}, {_AFTER} {folds}"
+    output = {WINDOWSTART: "BIGINT", WINDOWEND: "BIGINT", _BEFORE: folds, _AFTER: folds}
     folded = spread.apply(given, aggregator, output)
     # A group's key is read once, however many columns are made of it.
     folded = folded.selectExpr("*", f"{packing.unpacked(KEY, groups)} AS __group")
@@ -52,7 +45,7 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread) -> DataFrame:
 
 def _data(arguments: list[tuple[str, SqlType]]) -> str:
     if not arguments:
-        return "CAST(NULL AS STRUCT<none: BOOLEAN>)"
+        return NO_DATA
     fields = (f"'d{at}', {to_plain(spark, type_)}" for at, (spark, type_) in enumerate(arguments))
     return f"named_struct({', '.join(fields)})"
 
@@ -70,27 +63,20 @@ def _changes_of_table(relation: Aggregate, frame: DataFrame, spread: Spread) -> 
 
     A row whose group stays the same gives and takes in one step, so that no state in between is seen.
     """
-    groups = [(k.expr.spark, k.expr.type) for k in relation.keys]
-    arguments = [(a.spark, a.type) for c in relation.calls for a in c.args]
-    carried = [*groups, *arguments]
-    present = " AND ".join(f"({k.expr.spark}) IS NOT NULL" for k in relation.keys)
-    given = frame.selectExpr(
-        f"{packing.pack([(k.spark, k.type) for k in relation.of_table])} AS {KEY}",
-        f"0 AS {SIDE}",
-        f"CASE WHEN NOT {rows.DELETED} AND {present} THEN {packing.pack(carried)} END AS {ROW}",
-        f"{ROWTIME} AS {TIME}",
-        f"CAST(NULL AS STRUCT<none: BOOLEAN>) AS {DATA}",
-        rows.ORDER,
-    )
-    changes = spread.apply(given, Retraction(), "__old BINARY, __new BINARY")
-    types = [t for _, t in carried]
+    group = [k.expr for k in relation.keys]
+    arguments = [a for c in relation.calls for a in c.args]
+    carried = [*group, *arguments]
+    row = f"CASE WHEN NOT {rows.DELETED} AND {packing.present(group)} THEN {packing.packed(carried)} END"
+    given = arriving(frame, packing.packed(relation.of_table), row)
+    changes = spread.apply(given, Retraction(), {"__old": "BINARY", "__new": "BINARY"})
+    types = [e.type for e in carried]
     changes = changes.selectExpr(
         TIME,
         rows.ORDER,
         *(f"{packing.unpacked(side, types)} AS {side}" for side in ("__old", "__new")),
     )
     old, new = _given("__old", relation), _given("__new", relation)
-    none = f"CAST(NULL AS {_data_type(arguments)})"
+    none = f"CAST(NULL AS {_data_type([a.type for a in arguments])})"
     undo = f"struct({UNDO} AS side, {old[0]} AS key, {none} AS give, {old[1]} AS take)"
     give = f"struct({GIVE} AS side, {new[0]} AS key, {new[1]} AS give, {none} AS take)"
     both = f"struct({BOTH} AS side, {new[0]} AS key, {new[1]} AS give, {old[1]} AS take)"
@@ -101,14 +87,9 @@ def _changes_of_table(relation: Aggregate, frame: DataFrame, spread: Spread) -> 
         f"WHEN {old[0]} = {new[0]} THEN array({both}) ELSE array({undo}, {give}) END AS __steps",
     )
     split = split.selectExpr(TIME, rows.ORDER, "posexplode(__steps) AS (__at, __step)")
-    return split.selectExpr(
-        f"__step.key AS {KEY}",
-        f"__step.side AS {SIDE}",
-        f"CAST(NULL AS BINARY) AS {ROW}",
-        TIME,
-        f"named_struct('give', __step.give, 'take', __step.take) AS {DATA}",
-        f"concat({rows.ORDER}, CAST(__at AS BINARY)) AS {rows.ORDER}",
-    )
+    ordered = split.selectExpr(TIME, f"concat({rows.ORDER}, CAST(__at AS BINARY)) AS {rows.ORDER}", "__step")
+    steps = "named_struct('give', __step.give, 'take', __step.take)"
+    return arriving(ordered, "__step.key", side="__step.side", data=steps)
 
 
 def _given(struct: str, relation: Aggregate) -> tuple[str, str]:
@@ -119,8 +100,8 @@ def _given(struct: str, relation: Aggregate) -> tuple[str, str]:
     return packing.pack(groups), _data(arguments)
 
 
-def _data_type(arguments: list[tuple[str, SqlType]]) -> str:
-    fields = ", ".join(f"d{at}: {plain_type(t)}" for at, (_, t) in enumerate(arguments))
+def _data_type(types: list[SqlType]) -> str:
+    fields = ", ".join(f"d{at}: {plain_type(t)}" for at, t in enumerate(types))
     return f"STRUCT<{fields or 'none: BOOLEAN'}>"
 
 

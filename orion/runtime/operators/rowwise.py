@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 
-from orion.plan.relations import Distinct, Expr, Named, Settle
+from orion.plan.relations import Distinct, Named, Settle
 from orion.plan.sources import ROWTIME, Window
 from orion.runtime import packing, rows
-from orion.runtime.operators.tasks import DATA, KEY, ROW, SIDE, TIME, Arrived, Made, Spread, State
+from orion.runtime.operators.tasks import KEY, TIME, Arrived, Made, Operator, Spread, State, arriving, kept
 from orion.schema import quote
 
-_OUT = "__out BINARY, __gone BOOLEAN"
+_OUT = {"__out": "BINARY", "__gone": "BOOLEAN"}
 
 
-class Visible:
+class Visible(Operator):
     """A row that goes and was never there is not told; one that nothing changes for its time to live goes."""
 
     def __init__(self, ttl_ms: int | None = None) -> None:
@@ -38,11 +38,8 @@ class Visible:
                 state.put(key, None)
                 yield Made(key, changed + ttl_ms, (None, True))
 
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()
 
-
-class First:
+class First(Operator):
     """Of rows that are the same, the first in each window; the row itself is the key."""
 
     def __init__(self, window: Window) -> None:
@@ -61,33 +58,20 @@ class First:
         state.schedule(closes, place, self.window.size_ms)
         yield Made(row.key, row.time, (row.row, False))
 
-    def end(self, state: State) -> Iterator[Made]:
-        yield from ()
-
 
 def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
-    keys = [c.expr for c in relation.columns[: relation.keys]]
-    made = spread.apply(_rows(frame, keys, relation.columns), Visible(relation.ttl_ms), _OUT)
+    made = spread.apply(_rows(frame, relation.columns, relation.keys), Visible(relation.ttl_ms), _OUT)
     return _shaped(made, relation.columns, relation.keys)
 
 
 def distinct(relation: Distinct, frame: DataFrame, spread: Spread) -> DataFrame:
-    made = spread.apply(
-        _rows(frame, [c.expr for c in relation.columns], relation.columns), First(relation.window), _OUT
-    )
+    made = spread.apply(_rows(frame, relation.columns, len(relation.columns)), First(relation.window), _OUT)
     return _shaped(made, relation.columns, len(relation.columns))
 
 
-def _rows(frame: DataFrame, keys: list[Expr], columns: tuple[Named, ...]) -> DataFrame:
-    packed = packing.pack([(c.expr.spark, c.expr.type) for c in columns])
-    return frame.selectExpr(
-        f"{packing.pack([(k.spark, k.type) for k in keys])} AS {KEY}",
-        f"0 AS {SIDE}",
-        f"CASE WHEN NOT {rows.DELETED} THEN {packed} END AS {ROW}",
-        f"{ROWTIME} AS {TIME}",
-        f"CAST(NULL AS STRUCT<none: BINARY>) AS {DATA}",
-        rows.ORDER,
-    )
+def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:
+    every = [c.expr for c in columns]
+    return arriving(frame, packing.packed(every[:keys]), kept(packing.packed(every)))
 
 
 def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:

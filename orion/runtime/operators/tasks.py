@@ -13,16 +13,18 @@ from __future__ import annotations
 import pickle
 import struct
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from orion.plan.sources import ROWTIME
 from orion.runtime import rows
 
 KEY, SIDE, ROW, TIME, DATA = "__key", "__side", "__row", "__rowtime", "__data"
+NO_DATA = "CAST(NULL AS STRUCT<none: BOOLEAN>)"
 
 
 class Arrived(NamedTuple):
@@ -44,14 +46,15 @@ class Made(NamedTuple):
     values: tuple[Any, ...]
 
 
-class Operator(Protocol):
+class Operator:
     """What a task does with each row. It is sent to Spark's workers, so it pickles and keeps nothing of its own."""
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]: ...
+    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+        raise NotImplementedError
 
     def end(self, state: State) -> Iterator[Made]:
-        """After the last row of a batch."""
-        ...
+        """After the last row of a batch; most have told everything by then."""
+        return iter(())
 
 
 class Shelf(Protocol):
@@ -84,14 +87,8 @@ class State:
         self._held[key] = value
         self._changed.add(key)
 
-    @property
-    def time(self) -> int:
-        """How far the stream has come: the latest time among the rows so far."""
-        clock = self.get(_CLOCK)
-        return -1 if clock is None else int(clock[0])
-
     def see(self, time: int) -> int:
-        """A row of this time has come; the stream's time with it."""
+        """A row of this time has come; how far the stream is with it, the latest time among its rows."""
         clock = self.get(_CLOCK)
         if clock is None:
             self.put(_CLOCK, (time, []))
@@ -170,27 +167,32 @@ class Spread:
 
     tasks: int
 
-    def apply(self, frame: DataFrame, operator: Operator, output: str) -> DataFrame:
-        """Run the operator over rows with KEY, SIDE, ROW, TIME, DATA and rows.ORDER.
+    def apply(self, frame: DataFrame, operator: Operator, output: Mapping[str, str]) -> DataFrame:
+        """Run the operator over what `arriving` makes.
 
-        Out come KEY, TIME, rows.ORDER and the operator's output columns (`output`, Spark's DDL).
+        Out come KEY, TIME, rows.ORDER and the operator's own columns (`output`: their names and Spark's types).
         """
-        names = tuple(part.strip().split(" ")[0] for part in _split_ddl(output))
         task = f"pmod(hash({KEY}), {self.tasks}) AS __task" if self.tasks > 1 else "0 AS __task"
         spread = frame.selectExpr("*", task)
-        schema = f"{KEY} BINARY, {TIME} BIGINT, {rows.ORDER} BINARY, {output}"
-        processor = Task(operator, names)
+        columns = {KEY: "BINARY", TIME: "BIGINT", rows.ORDER: "BINARY", **output}
+        schema = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+        processor = Task(operator, tuple(output))
         return spread.groupBy("__task").transformWithState(processor, schema, "Update", "None")
 
 
-def _split_ddl(text: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(text):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]]
+def arriving(
+    frame: DataFrame, key: str, row: str = "CAST(NULL AS BINARY)", *, side: str = "0", data: str = NO_DATA
+) -> DataFrame:
+    """A frame's rows as an operator takes them; `key`, `row`, `side` and `data` are Spark SQL."""
+    time = TIME if TIME in frame.columns else ROWTIME
+    return frame.selectExpr(
+        f"{key} AS {KEY}", f"{side} AS {SIDE}", f"{row} AS {ROW}", f"{time} AS {TIME}", f"{data} AS {DATA}", rows.ORDER
+    )
+
+
+def kept(row: str) -> str:
+    """The Spark SQL of a row, and of nothing where it is deleted."""
+    return f"CASE WHEN NOT {rows.DELETED} THEN {row} END"
 
 
 class Task(StatefulProcessor):
