@@ -8,14 +8,20 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
 from typer.testing import CliRunner
 
 from orion.cli import app
 from orion.hub.kafka import Kafka
+from orion.registry.log import MemoryLog
+from orion.registry.store import Registry
+from orion.web.platform import serving_registry
+from orion.web.server import bound
 
 PATIENCE = 60.0
 
@@ -103,3 +109,17 @@ def process(bootstrap: str) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     for running in started:
         running.kill()
         running.communicate(timeout=PATIENCE)
+
+
+@pytest.fixture
+def registry_url() -> Iterator[str]:
+    """Where an empty registry answers."""
+    with closing(bound("127.0.0.1", 0)) as sock, serving_registry(Registry(MemoryLog()), sock) as url:
+        yield url
+
+
+@pytest.fixture
+def client(registry_url: str) -> Iterator[SchemaRegistryClient]:
+    """Confluent's own client of it."""
+    with SchemaRegistryClient({"url": registry_url}) as made:
+        yield made

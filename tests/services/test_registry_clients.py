@@ -7,8 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
-from confluent_kafka.serialization import MessageField, SerializationContext
+from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from typer.testing import CliRunner
@@ -29,26 +27,10 @@ from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
 from orion.hub.writer import send_all
-from orion.registry.log import MemoryLog
 from orion.registry.parsing import protobuf
-from orion.registry.store import Registry
-from orion.web.platform import serving_registry
-from orion.web.server import bound
 
 FIELDS = '[{"name": "id", "type": "long"}, {"name": "item", "type": "string"}]'
 ORDER = f'{{"type": "record", "name": "Order", "fields": {FIELDS}}}'
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with closing(bound("127.0.0.1", 0)) as sock, serving_registry(Registry(MemoryLog()), sock) as found:
-        yield found
-
-
-@pytest.fixture
-def client(url: str) -> Iterator[SchemaRegistryClient]:
-    with SchemaRegistryClient({"url": url}) as made:
-        yield made
 
 
 def at(topic: str) -> SerializationContext:
@@ -91,6 +73,20 @@ def test_json_schema(client: SchemaRegistryClient, kafka: Kafka) -> None:
     sent = JSONSerializer(text, client)({"id": 7}, at("json-orders"))
     assert JSONDeserializer(text)(through(kafka, "json-orders", sent), at("json-orders")) == {"id": 7}
     assert client.get_latest_version("json-orders-value").schema.schema_type == "JSON"
+
+
+def test_json_schema_over_a_reference(client: SchemaRegistryClient, kafka: Kafka) -> None:
+    order = {"$id": "order.json", "type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
+    client.register_schema("order", ClientSchema(json.dumps(order), "JSON"))
+    basket = {"title": "Basket", "type": "object", "properties": {"orders": {"items": {"$ref": "order.json"}}}}
+    schema = ClientSchema(json.dumps(basket), "JSON", [SchemaReference("order.json", "order", 1)])
+    write = JSONSerializer(schema, client)
+    sent = write({"orders": [{"id": 1}]}, at("json-baskets"))
+    read = JSONDeserializer(None, schema_registry_client=client)
+    assert read(through(kafka, "json-baskets", sent), at("json-baskets")) == {"orders": [{"id": 1}]}
+    assert client.get_referenced_by("order", 1) == [2]
+    with pytest.raises(SerializationError, match="required property"):
+        write({"orders": [{}]}, at("json-baskets"))
 
 
 def test_protobuf_with_an_import(client: SchemaRegistryClient, kafka: Kafka) -> None:
@@ -137,9 +133,9 @@ def test_the_rest_of_the_client(client: SchemaRegistryClient) -> None:
     assert missing.value.error_code == 40401
 
 
-def test_orion_schemas(url: str, tmp_path: Path) -> None:
+def test_orion_schemas(registry_url: str, tmp_path: Path) -> None:
     def orion(*arguments: str, code: int = 0) -> str:
-        result = CliRunner().invoke(app, ["schemas", *arguments, "--url", url])
+        result = CliRunner().invoke(app, ["schemas", *arguments, "--url", registry_url])
         assert result.exit_code == code, (result.output, result.stderr)
         return result.stdout
 

@@ -1,0 +1,153 @@
+"""The registry's clients of other languages, over a real broker: each reads what Python wrote, and the other way round.
+
+The programs are in tests/clients. What they need is fetched by their own package managers, once, into Orion's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from orion.config import cache_folder
+from orion.hub.kafka import Kafka
+from orion.hub.reader import Reader
+from orion.hub.records import Outgoing, Position
+from orion.hub.writer import send_all
+
+CLIENTS = Path(__file__).parents[1] / "clients"
+SCHEMAS = CLIENTS / "schemas"
+INSTALL_S = 500.0
+RUN_S = 120.0
+
+JAR = "org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded"
+JAR_SHA256 = "fcba31945ab17f393008f46975b37dd12516e59f536b0bec5a19ab9fd84464d1"
+# Later versions also read the poms above the jar, and those name a repository that not everyone reaches.
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy"
+
+
+@dataclass(frozen=True)
+class Language:
+    """What its client needs on the machine, how it is made ready in a folder, and how it is started from there."""
+
+    name: str
+    tools: tuple[str, ...]
+    make: Callable[[Path, Path], None]  # from its sources, into a folder
+    start: tuple[str, ...]  # in that folder
+
+    def ready(self) -> Path:
+        """The folder with the client, made unless these very sources have been already."""
+        sources = CLIENTS / self.name
+        digest = hashlib.sha256(JAR_SHA256.encode())
+        for file in sorted(sources.iterdir()):
+            digest.update(file.read_bytes())
+        folder = cache_folder() / "clients" / f"{self.name}-{digest.hexdigest()[:16]}"
+        if not folder.exists():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            new = Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=folder.parent))
+            try:
+                self.make(sources, new)
+                new.rename(folder)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)
+        return folder
+
+
+def ran(*command: str, cwd: Path, timeout: float) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, (command[0], done.stdout[-2000:], done.stderr[-4000:])
+    return done.stdout
+
+
+def make_node(sources: Path, folder: Path) -> None:
+    for file in sources.iterdir():
+        shutil.copy(file, folder)
+    ran("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder, timeout=INSTALL_S)
+
+
+def make_go(sources: Path, folder: Path) -> None:
+    ran("go", "build", "-buildvcs=false", "-o", str(folder / "orders"), ".", cwd=sources, timeout=INSTALL_S)
+
+
+def make_java(sources: Path, folder: Path) -> None:
+    ran(
+        *("mvn", "--batch-mode", "--quiet", COPY, f"-Dartifact={JAR}", f"-DoutputDirectory={folder}"),
+        cwd=folder,
+        timeout=INSTALL_S,
+    )
+    (jar,) = folder.glob("*.jar")
+    assert hashlib.sha256(jar.read_bytes()).hexdigest() == JAR_SHA256
+    ran("javac", "-cp", str(jar), "-d", str(folder), str(sources / "Orders.java"), cwd=folder, timeout=INSTALL_S)
+
+
+LANGUAGES = (
+    Language("node", ("node", "npm"), make_node, ("node", "orders.js")),
+    Language("go", ("go",), make_go, ("./orders",)),
+    Language("java", ("java", "javac", "mvn"), make_java, ("java", "-cp", f".{os.pathsep}*", "Orders")),
+)
+
+
+def at(topic: str) -> SerializationContext:
+    return SerializationContext(topic, MessageField.VALUE)
+
+
+def values(kafka: Kafka, topic: str) -> list[bytes | None]:
+    with Reader(kafka, topic, Position("earliest")) as reader:
+        found = []
+        while not reader.at_end:
+            found += reader.read(10, 1.0)
+    return [record.value for record in found]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.name)
+def test_each_reads_what_the_other_wrote(
+    language: Language, registry_url: str, client: SchemaRegistryClient, kafka: Kafka, name: str
+) -> None:
+    need(language)
+    for topic in (name, f"{name}-baskets", f"{name}-json", f"{name}-protobuf"):
+        kafka.create_topic(topic, 1)
+    ours = {"id": 0, "item": "python"}
+    write = AvroSerializer(client, (SCHEMAS / "order-1.avsc").read_text())
+    send_all(kafka, name, [Outgoing(write(ours, at(name)))])
+
+    told = ran(
+        *(*language.start, registry_url, kafka.bootstrap, name, str(SCHEMAS)), cwd=language.ready(), timeout=RUN_S
+    )
+    answer: dict[str, Any] = json.loads(told)
+
+    orders = [ours, {"id": 1, "item": language.name}, {"id": 2, "item": language.name, "note": "gift"}]
+    basket = {"customer": "Ann", "orders": [{"id": 3, "item": language.name}]}
+    assert (answer["ids"], answer["refused"]) == ([1, 2], 409)
+    assert (answer["orders"], answer["baskets"]) == (orders, [basket])
+    read = AvroDeserializer(client)
+    assert [read(value, at(name)) for value in values(kafka, name)] == orders
+    assert [read(value, at(name)) for value in values(kafka, f"{name}-baskets")] == [basket]
+    assert client.get_versions(f"{name}-value") == [1, 2]
+    assert client.get_referenced_by(f"{name}-value", 1) == [3]
+    if language.name == "node":
+        assert (answer["json"], answer["protobuf"]) == ([basket], [basket])
+        # Protobuf stays between Node and Node: its library leaves out which message of the file a record is.
+        json_basket = JSONDeserializer(None, schema_registry_client=client)
+        assert [json_basket(value, at(name)) for value in values(kafka, f"{name}-json")] == [basket]
+
+
+def need(language: Language) -> None:
+    """Skip where the machine can't run it; the build server promises that it can."""
+    missing = [tool for tool in language.tools if shutil.which(tool) is None]
+    if missing:
+        refuse = pytest.fail if os.environ.get("CI") else pytest.skip
+        refuse(f"{' and '.join(missing)} missing on this machine: its client of the registry isn't tried")
