@@ -90,18 +90,8 @@ def make_java(sources: Path, folder: Path) -> None:
     )
     (jar,) = folder.glob("*.jar")
     assert hashlib.sha256(jar.read_bytes()).hexdigest() == JAR_SHA256
-    ran(
-        "javac",
-        "--release",
-        "17",
-        "-cp",
-        str(jar),
-        "-d",
-        str(folder),
-        str(sources / "Orders.java"),
-        cwd=folder,
-        timeout=INSTALL_S,
-    )
+    source = str(sources / "Orders.java")
+    ran("javac", "--release", "17", "-cp", str(jar), "-d", str(folder), source, cwd=folder, timeout=INSTALL_S)
 
 
 LANGUAGES = (
