@@ -26,6 +26,7 @@ REFERENCE_EXISTS = 42206
 ID_DOES_NOT_MATCH = 42207
 INVALID_SUBJECT = 42208
 STORE_FAILED = 50001
+STORE_LATE = 50002
 
 
 class RegistryError(UserError):
@@ -41,6 +42,18 @@ class RegistryError(UserError):
         return {"error_code": self.number, "message": self.message}
 
 
+def subject_not_found(subject: str) -> RegistryError:
+    return RegistryError(SUBJECT_NOT_FOUND, f"Subject '{subject}' not found.")
+
+
+def schema_not_found(what: object = None) -> RegistryError:
+    return RegistryError(SCHEMA_NOT_FOUND, "Schema not found" if what is None else f"Schema {what} not found")
+
+
+def not_permitted(message: str) -> RegistryError:
+    return RegistryError(NOT_PERMITTED, message)
+
+
 class InvalidSchema(RegistryError):
     """A text that is no schema of its type. `path` is where, when that is known."""
 
@@ -53,11 +66,9 @@ class InvalidSchema(RegistryError):
 class Incompatible(RegistryError):
     """A schema that readers or writers of the subject's other versions couldn't live with."""
 
-    def __init__(self, subject: str, level: str, found: Sequence[str]) -> None:
-        details = "; ".join(found)
-        message = (
-            f"Schema being registered is incompatible with an earlier schema for subject "
-            f'"{subject}", details: [{details}, {{compatibility: {level!r}}}]'
+    def __init__(self, subject: str, details: Sequence[str]) -> None:
+        super().__init__(
+            INCOMPATIBLE,
+            f'Schema being registered is incompatible with an earlier schema for subject "{subject}", '
+            f"details: [{', '.join(details)}]",
         )
-        super().__init__(INCOMPATIBLE, message)
-        self.found = tuple(found)

@@ -54,7 +54,27 @@ class PutMode:
     mode: str | None  # None: no longer set
 
 
-Entry = PutVersion | RemoveVersion | DeleteSubject | PutConfig | PutMode
+@dataclass(frozen=True)
+class PutContext:
+    """A context that subjects are in; Confluent's registry lists those that have such a record."""
+
+    context: str
+    there: bool = True  # False: taken away again
+
+
+@dataclass(frozen=True)
+class PutHighest:
+    """The highest id that a context has given. Versions that are gone for good leave no record behind to tell."""
+
+    ids: Mapping[str, int] = field(hash=False)
+
+
+Entry = PutVersion | RemoveVersion | DeleteSubject | PutConfig | PutMode | PutContext | PutHighest
+# What is read of a CONFIG record: Confluent's registry repeats the subject in it.
+SETTINGS = (
+    "alias normalize validateFields compatibilityLevel compatibilityPolicy compatibilityGroup defaultMetadata "
+    "overrideMetadata defaultRuleSet overrideRuleSet"
+).split()
 
 
 def encode(entry: Entry) -> tuple[bytes, bytes | None]:
@@ -80,6 +100,12 @@ def encode(entry: Entry) -> tuple[bytes, bytes | None]:
         case PutMode():
             key = {"keytype": "MODE", "subject": entry.subject, "magic": 0}
             return _text(key), None if entry.mode is None else _text({"mode": entry.mode})
+        case PutContext():
+            naming = {"tenant": "default", "context": entry.context}
+            return _text({"keytype": "CONTEXT", **naming, "magic": 0}), _text(naming) if entry.there else None
+        case PutHighest():
+            # Confluent's registry looks at the key of such a record alone.
+            return _text({"keytype": "NOOP", "magic": 0}), _text({"highestIds": dict(entry.ids)})
         case _:
             assert_never(entry)
 
@@ -99,9 +125,14 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
         case "DELETE_SUBJECT":
             return None if body is None else DeleteSubject(subject, int(body["version"]))
         case "CONFIG":
-            return PutConfig(subject, body)
+            kept = None if body is None else {name: body[name] for name in SETTINGS if body.get(name) is not None}
+            return PutConfig(subject, kept)
         case "MODE":
             return PutMode(subject, None if body is None else str(body["mode"]))
+        case "CONTEXT":
+            return PutContext(str(named["context"]), body is not None)
+        case "NOOP" if body is not None:
+            return PutHighest({str(context): int(number) for context, number in body["highestIds"].items()})
         case _:
             return None
 

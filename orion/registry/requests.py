@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from orion.registry import errors
 from orion.registry.errors import InvalidSchema, RegistryError
 from orion.registry.schemas import Reference, Schema, schema_type
-from orion.registry.state import qualified, split
+from orion.registry.state import DEFAULT_CONTEXT, context_of, qualified
 from orion.registry.store import Wanted
 
 _LARGEST = 2**31 - 1
+_NUMBER = re.compile(r"-?[0-9]{1,10}")
 Item = TypeVar("Item")
 
 
@@ -27,19 +29,24 @@ class Call:
 
     @property
     def context(self) -> str:
-        """The context in front of the path; `.` is the default one."""
-        given = self.path.get("context", ".")
+        """The context in front of the path, written as `.team`, `team` or `:.team:`; `.` is the default one."""
+        given = str(self.path.get("context", DEFAULT_CONTEXT)).strip(":")
         return given if given.startswith(".") else f".{given}"
 
     @property
     def subject(self) -> str:
         return self.qualified(self.path["subject"])
 
+    @property
+    def asked_subject(self) -> str:
+        """The subject that a question about an id is asked for: it names the context."""
+        return self.qualified(self.query.get("subject", ""))
+
     def qualified(self, subject: str) -> str:
         """A subject of the context in the path, unless it names one itself."""
         if subject.startswith(":.:"):
             return subject[3:]
-        return qualified(self.context, subject) if split(subject)[0] == "." else subject
+        return qualified(self.context, subject) if context_of(subject) == DEFAULT_CONTEXT else subject
 
     @property
     def version(self) -> int:
@@ -48,26 +55,22 @@ class Call:
 
     @property
     def id(self) -> int:
-        text = self.path["id"]
-        if not text.isdecimal() or int(text[:11]) > _LARGEST:
-            raise RegistryError(404, "HTTP 404 Not Found")
-        return int(text)
+        return _number(self.path["id"])
 
     def flag(self, *names: str) -> bool:
         """Python's clients say True where Java's say true."""
         return any(self.query.get(name, "").lower() == "true" for name in names)
 
+    def every(self, name: str) -> list[str]:
+        """All values of a parameter that may come more than once."""
+        query: Any = self.query
+        return list(query.getlist(name)) if hasattr(query, "getlist") else [query[name]] if name in query else []
+
     def page(self, items: list[Item]) -> list[Item]:
         """The part of a list that was asked for."""
-        offset, limit = (self._number(name, default) for name, default in (("offset", 0), ("limit", -1)))
-        start = max(offset, 0)
+        start = max(_number(self.query.get("offset", "0")), 0)
+        limit = _number(self.query.get("limit", "-1"))
         return items[start:] if limit < 0 else items[start : start + limit]
-
-    def _number(self, name: str, default: int) -> int:
-        try:
-            return int(self.query.get(name, default))
-        except ValueError:
-            raise RegistryError(404, "HTTP 404 Not Found") from None
 
     def body(self) -> dict[str, Any]:
         try:
@@ -89,22 +92,37 @@ class Call:
             text,
             schema_type(body.get("schemaType")),
             _references(body.get("references")),
-            _mapping(body.get("metadata"), "metadata"),
-            _mapping(body.get("ruleSet"), "ruleSet"),
+            _metadata(body.get("metadata")),
+            _rule_set(body.get("ruleSet")),
         )
         return Wanted(schema, _chosen(body.get("id"), "id"), _chosen(body.get("version"), "version"))
+
+    def settings(self) -> dict[str, Any]:
+        """The settings in the body; one that is null is taken back."""
+        body = self.body()
+        found = {name: check(body[name], name) for name, check in _SETTINGS.items() if name in body}
+        if "compatibilityLevel" in body and "compatibility" not in body:
+            body["compatibility"] = body["compatibilityLevel"]
+        return {**found, **({"compatibility": body["compatibility"]} if "compatibility" in body else {})}
 
 
 def version(text: str) -> int:
     if text in ("latest", "-1"):
         return -1
-    if text.isdecimal() and 0 < int(text[:11]) <= _LARGEST:
+    if _NUMBER.fullmatch(text) and 0 < int(text) <= _LARGEST:
         return int(text)
     raise RegistryError(
         errors.INVALID_VERSION,
         f"The specified version '{text[:80]}' is not a valid version id. "
         'Allowed values are between [1, 2^31-1] and the string "latest"',
     )
+
+
+def _number(text: str) -> int:
+    """A number in a path or query; to Confluent's server, one that isn't makes another path."""
+    if _NUMBER.fullmatch(text) and abs(int(text)) <= _LARGEST:
+        return int(text)
+    raise RegistryError(404, "HTTP 404 Not Found")
 
 
 def _references(given: Any) -> tuple[Reference, ...]:
@@ -123,10 +141,25 @@ def _references(given: Any) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-def _mapping(given: Any, name: str) -> Mapping[str, Any] | None:
-    if given is None or isinstance(given, dict):
-        return given or None
-    raise InvalidSchema(f"{name} is an object")
+def _metadata(given: Any) -> Mapping[str, Any] | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict) or not all(
+        isinstance(given.get(part) or {}, dict) for part in ("tags", "properties")
+    ):
+        raise InvalidSchema("metadata is an object whose tags and properties are objects")
+    return given or None
+
+
+def _rule_set(given: Any) -> Mapping[str, Any] | None:
+    if given is None:
+        return None
+    rules = given.values() if isinstance(given, dict) else [None]
+    if not all(
+        some is None or (isinstance(some, list) and all(isinstance(one, dict) for one in some)) for some in rules
+    ):
+        raise InvalidSchema("a rule set is an object whose values are lists of rules")
+    return given or None
 
 
 def _chosen(given: Any, name: str) -> int | None:
@@ -136,3 +169,36 @@ def _chosen(given: Any, name: str) -> int | None:
     if not isinstance(given, int) or isinstance(given, bool) or not 0 < given <= _LARGEST:
         raise RegistryError(422, f"The {name} must be a number from 1 to {_LARGEST}")
     return given
+
+
+def _text(value: Any, name: str) -> Any:
+    if value is not None and not isinstance(value, str):
+        raise RegistryError(422, f"The setting {name} must be a text")
+    return value
+
+
+def _flag(value: Any, name: str) -> Any:
+    if value is not None and not isinstance(value, bool):
+        raise RegistryError(422, f"The setting {name} must be true or false")
+    return value
+
+
+def _policy(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, str) or value.upper() not in ("STRICT", "LENIENT"):
+        raise RegistryError(errors.INVALID_LEVEL, f"The setting {name} must be STRICT or LENIENT")
+    return value.upper()
+
+
+_SETTINGS: dict[str, Callable[[Any, str], Any]] = {
+    "alias": _text,
+    "normalize": _flag,
+    "validateFields": _flag,
+    "compatibilityGroup": _text,
+    "compatibilityPolicy": _policy,
+    "defaultMetadata": lambda value, _: _metadata(value),
+    "overrideMetadata": lambda value, _: _metadata(value),
+    "defaultRuleSet": lambda value, _: _rule_set(value),
+    "overrideRuleSet": lambda value, _: _rule_set(value),
+}

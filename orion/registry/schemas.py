@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, assert_never, get_args
 
 from orion.registry.errors import InvalidSchema
@@ -42,7 +43,7 @@ class Schema:
     metadata: Mapping[str, Any] | None = field(default=None, hash=False)
     rule_set: Mapping[str, Any] | None = field(default=None, hash=False)
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """Equal for equal schemas only."""
         parts = [
@@ -116,3 +117,16 @@ def stored_text(parsed: Parsed) -> str:
             return parsed.text
         case _:
             assert_never(parsed)
+
+
+def formatted(schema: Schema, wanted: str, parsed: Callable[[], Parsed]) -> str:
+    """The text in a format that its type has; as it is kept in any other, as Confluent's registry does."""
+    match schema.type, wanted:
+        case "PROTOBUF", "serialized":
+            understood = parsed()
+            return understood.serialized if isinstance(understood, ProtobufSchema) else schema.text
+        case "AVRO", "resolved":
+            understood = parsed()
+            return understood.resolved if isinstance(understood, AvroSchema) else schema.text
+        case _:
+            return schema.text

@@ -8,7 +8,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, assert_never
 
-from orion.registry.records import DeleteSubject, Entry, PutConfig, PutMode, PutVersion, RemoveVersion, Version
+from orion.registry.records import (
+    DeleteSubject,
+    Entry,
+    PutConfig,
+    PutContext,
+    PutHighest,
+    PutMode,
+    PutVersion,
+    RemoveVersion,
+    Version,
+)
 from orion.registry.schemas import Reference, Schema
 
 DEFAULT_CONTEXT = "."
@@ -21,6 +31,10 @@ def split(subject: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else (DEFAULT_CONTEXT, subject)
 
 
+def context_of(subject: str) -> str:
+    return split(subject)[0]
+
+
 def qualified(context: str, subject: str) -> str:
     """The full name of a subject in a context."""
     return subject if context == DEFAULT_CONTEXT else f":{context}:{subject}"
@@ -28,9 +42,9 @@ def qualified(context: str, subject: str) -> str:
 
 def target(reference: Reference, subject: str) -> str:
     """The full name of what a schema of a subject refers to: a bare name is of the same context."""
-    if split(reference.subject)[0] != DEFAULT_CONTEXT:
+    if context_of(reference.subject) != DEFAULT_CONTEXT:
         return reference.subject
-    return qualified(split(subject)[0], reference.subject)
+    return qualified(context_of(subject), reference.subject)
 
 
 class State:
@@ -44,7 +58,8 @@ class State:
         self._by_id: dict[str, dict[int, Schema]] = defaultdict(dict)
         self._ids: dict[str, dict[bytes, int]] = defaultdict(dict)
         self._uses: dict[tuple[str, int], dict[tuple[str, int], None]] = defaultdict(dict)
-        self._by_guid: dict[str, tuple[str, int]] = {}
+        self._by_guid: dict[str, dict[tuple[str, int], None]] = defaultdict(dict)
+        self._contexts: dict[str, None] = {}
         self._highest: dict[str, int] = defaultdict(int)
         self._referring: dict[tuple[str, int], dict[tuple[str, int], None]] = defaultdict(dict)
 
@@ -53,14 +68,18 @@ class State:
     def schema(self, context: str, number: int) -> Schema | None:
         return self._by_id[context].get(number) if context in self._by_id else None
 
-    def by_guid(self, guid: str) -> tuple[str, int] | None:
-        return self._by_guid.get(guid)
+    def by_guid(self, guid: str) -> list[tuple[str, int]]:
+        """Context and id, wherever the schema is."""
+        return list(self._by_guid.get(guid, ()))
 
     def id_of(self, context: str, schema: Schema) -> int | None:
-        return self._ids[context].get(schema.digest)
+        return self._ids.get(context, {}).get(schema.digest)
 
     def highest_id(self, context: str) -> int:
-        return self._highest[context]
+        return self._highest.get(context, 0)
+
+    def highest_ids(self) -> dict[str, int]:
+        return dict(self._highest)
 
     def uses(self, context: str, number: int) -> list[Version]:
         """The versions that have this id, in order of registration."""
@@ -73,8 +92,24 @@ class State:
         return [self.subjects[name][number] for name, number in places]
 
     def contexts(self) -> list[str]:
-        found = {split(subject)[0] for subject in self.subjects}
-        return sorted(found | {DEFAULT_CONTEXT})
+        found = {context_of(subject) for subject in self.subjects}
+        return sorted({*found, *self._contexts, DEFAULT_CONTEXT})
+
+    def knows_context(self, context: str) -> bool:
+        """Whether there is a record of it."""
+        return context == DEFAULT_CONTEXT or context in self._contexts
+
+    def holds_any(self, scope: str | None) -> bool:
+        """Whether a subject, a context or the registry has a version that isn't soft-deleted."""
+        if scope is None:
+            return any(self._alive(subject) for subject in self.subjects)
+        context, name = split(scope)
+        if name:
+            return self._alive(scope)
+        return any(self._alive(subject) for subject in self.subjects if context_of(subject) == context)
+
+    def _alive(self, subject: str) -> bool:
+        return any(not one.deleted for one in self.subjects.get(subject, {}).values())
 
     # -- the fold
 
@@ -98,11 +133,19 @@ class State:
                     self.mode.pop(entry.subject, None)
                 else:
                     self.mode[entry.subject] = entry.mode
+            case PutContext():
+                if entry.there:
+                    self._contexts[entry.context] = None
+                else:
+                    self._contexts.pop(entry.context, None)
+            case PutHighest():
+                for context, number in entry.ids.items():
+                    self._highest[context] = max(self._highest[context], number)
             case _:
                 assert_never(entry)
 
     def _put(self, version: Version) -> None:
-        context, _ = split(version.subject)
+        context = context_of(version.subject)
         place = (version.subject, version.version)
         before = self.subjects.get(version.subject, {}).get(version.version)
         if before is not None and (before.id != version.id or before.schema != version.schema):
@@ -110,7 +153,7 @@ class State:
         self.subjects.setdefault(version.subject, {})[version.version] = version
         self._by_id[context][version.id] = version.schema
         self._ids[context].setdefault(version.schema.digest, version.id)
-        self._by_guid.setdefault(version.schema.guid, (context, version.id))
+        self._by_guid[version.schema.guid][context, version.id] = None
         self._uses[context, version.id][place] = None
         self._highest[context] = max(self._highest[context], version.id)
         for reference in version.schema.references:
@@ -123,7 +166,7 @@ class State:
             return
         if not versions:
             del self.subjects[subject]
-        context, _ = split(subject)
+        context = context_of(subject)
         for reference in gone.schema.references:
             self._referring[target(reference, subject), reference.version].pop((subject, number), None)
         uses = self._uses[context, gone.id]
@@ -132,6 +175,6 @@ class State:
             # An id is never given again, but nobody finds a schema under it any more.
             del self._uses[context, gone.id]
             self._by_id[context].pop(gone.id, None)
-            self._by_guid.pop(gone.schema.guid, None)
+            self._by_guid[gone.schema.guid].pop((context, gone.id), None)
             if self._ids[context].get(gone.schema.digest) == gone.id:
                 del self._ids[context][gone.schema.digest]

@@ -47,8 +47,8 @@ def records(kafka: Kafka, topic: str) -> list[tuple[str, str | None]]:
 def test_a_restart_loses_nothing(kafka: Kafka, topic: str, registry: Registry) -> None:
     for number in range(3):
         registry.register("s", wanted(number))
-    registry.set_config("s", {"compatibilityLevel": "FULL"})
-    registry.set_mode("t", "READONLY")
+    registry.settings.set_config("s", {"compatibilityLevel": "FULL"})
+    registry.settings.set_mode("t", "READONLY")
     registry.delete_version("s", 1)
     registry.delete_version("s", 2)
     registry.delete_version("s", 2, permanent=True)
@@ -59,8 +59,8 @@ def test_a_restart_loses_nothing(kafka: Kafka, topic: str, registry: Registry) -
         assert again.subjects() == ["s"]
         assert again.subjects(deleted=True) == ["s", "u"]
         assert again.versions("s", deleted=True) == [1, 3]
-        assert again.config("s") == {"compatibilityLevel": "FULL"}
-        assert again.own_mode("t") == "READONLY"
+        assert again.settings.config("s") == {"compatibilityLevel": "FULL"}
+        assert again.settings.own_mode("t") == "READONLY"
         assert again.register("s", wanted(2)).id == 3
         assert again.register("v", wanted(4)).id == 5
     finally:
@@ -69,7 +69,7 @@ def test_a_restart_loses_nothing(kafka: Kafka, topic: str, registry: Registry) -
 
 def test_the_records_are_those_of_confluents_registry(kafka: Kafka, topic: str, registry: Registry) -> None:
     registry.register("s", Wanted(Schema('"int"')))
-    registry.set_config(None, {"compatibilityLevel": "NONE"})
+    registry.settings.set_config(None, {"compatibilityLevel": "NONE"})
     registry.delete_subject("s")
     registry.delete_subject("s", permanent=True)
     key = '{"keytype":"SCHEMA","subject":"s","version":1,"magic":1}'
@@ -78,6 +78,7 @@ def test_the_records_are_those_of_confluents_registry(kafka: Kafka, topic: str, 
         ('{"keytype":"CONFIG","subject":null,"magic":0}', '{"compatibilityLevel":"NONE"}'),
         ('{"keytype":"DELETE_SUBJECT","subject":"s","magic":0}', '{"subject":"s","version":1}'),
         (key, None),
+        ('{"keytype":"NOOP","magic":0}', '{"highestIds":{".":1}}'),
     ]
 
 
@@ -106,7 +107,7 @@ def test_what_another_registry_wrote_is_read(kafka: Kafka, topic: str) -> None:
 def test_two_registries_agree(kafka: Kafka, topic: str, registry: Registry) -> None:
     """Both write all the time: no number is given twice, and both end up with the same."""
     other = Registry(KafkaLog(kafka, topic))
-    registry.set_config(None, {"compatibilityLevel": "NONE"})
+    registry.settings.set_config(None, {"compatibilityLevel": "NONE"})
     failures: list[BaseException] = []
 
     def write(to: Registry, numbers: range) -> None:

@@ -43,13 +43,24 @@ _WORDS = {
 }
 
 
-def check(update: JsonSchema, original: JsonSchema) -> list[Finding]:
+# What Confluent's lenient policy lets pass: an open object says nothing about properties it doesn't name.
+_LENIENT = frozenset(
+    {
+        "ADDITIONAL_PROPERTIES_NARROWED",
+        "ADDITIONAL_PROPERTIES_REMOVED",
+        "OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
+    }
+)
+
+
+def check(update: JsonSchema, original: JsonSchema, *, lenient: bool = False) -> list[Finding]:
     """Everything in the new schema that documents of the old one may not fit."""
-    return _Comparison().compare(original.root, update.root, "#/")
+    return _Comparison(_LENIENT if lenient else frozenset()).compare(original.root, update.root, "#/")
 
 
 class _Comparison:
-    def __init__(self) -> None:
+    def __init__(self, passing: frozenset[str]) -> None:
+        self._passing = passing
         # What is known of a pair. One being compared further up is taken to fit: a schema that holds itself would never
         # end, and one with choices inside of choices would take for ever.
         self._known: dict[tuple[int, int], list[Finding]] = {}
@@ -63,7 +74,8 @@ class _Comparison:
         pair = (id(original), id(update))
         if pair not in self._known:
             self._known[pair] = []
-            self._known[pair] = self._compared(original, update, path)
+            found = self._compared(original, update, path)
+            self._known[pair] = [one for one in found if one.kind not in self._passing]
         return self._known[pair]
 
     def _compared(self, original: Schema, update: Schema, path: str) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from orion.registry.compatibility import avro, json_schema, protobuf
 from orion.registry.compatibility.finding import Finding
@@ -14,6 +14,7 @@ from orion.registry.parsing.protobuf import ProtobufSchema
 from orion.registry.schemas import Parsed
 
 Level = Literal["NONE", "BACKWARD", "BACKWARD_TRANSITIVE", "FORWARD", "FORWARD_TRANSITIVE", "FULL", "FULL_TRANSITIVE"]
+T = TypeVar("T")
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
@@ -28,34 +29,36 @@ def level(word: object) -> Level:
     )
 
 
-def transitive(of: Level) -> bool:
-    """Whether all earlier versions count, not just the last."""
-    return of.endswith("_TRANSITIVE")
-
-
-def check(of: Level, new: Parsed, earlier: Sequence[Parsed]) -> list[Finding]:
-    """Why the new schema can't follow the earlier ones, oldest first; nothing when it can."""
+def compared(of: Level, earlier: Sequence[T]) -> list[T]:
+    """Which of the earlier versions, oldest first, count at a level; the newest of them first."""
     if of == "NONE":
         return []
-    found: list[Finding] = []
-    for old in reversed(earlier if transitive(of) else earlier[-1:]):
-        if not of.startswith("FORWARD"):
-            found += reads(new, old)
-        if not of.startswith("BACKWARD"):
-            found += reads(old, new)
-        if found:
-            break
-    return found
+    return list(reversed(earlier if of.endswith("_TRANSITIVE") else earlier[-1:]))
 
 
-def reads(reader: Parsed, writer: Parsed) -> list[Finding]:
+def check(of: Level, new: Parsed, earlier: Sequence[Parsed], *, lenient: bool = False) -> list[Finding]:
+    """Why the new schema can't follow the earlier ones, oldest first; nothing when it can."""
+    for old in compared(of, earlier):
+        if found := conflicts(of, new, old, lenient=lenient):
+            return found
+    return []
+
+
+def conflicts(of: Level, new: Parsed, old: Parsed, *, lenient: bool = False) -> list[Finding]:
+    """Why the new schema can't follow one that counts; `lenient` is Confluent's policy of that name."""
+    backward = [] if of.startswith("FORWARD") else reads(new, old, lenient=lenient)
+    forward = [] if of.startswith("BACKWARD") else reads(old, new, lenient=lenient)
+    return backward + forward
+
+
+def reads(reader: Parsed, writer: Parsed, *, lenient: bool = False) -> list[Finding]:
     """What keeps one schema from reading what the other wrote."""
     try:
         match reader, writer:
             case AvroSchema(), AvroSchema():
                 return avro.check(reader, writer)
             case JsonSchema(), JsonSchema():
-                return json_schema.check(reader, writer)
+                return json_schema.check(reader, writer, lenient=lenient)
             case ProtobufSchema(), ProtobufSchema():
                 return protobuf.check(reader, writer)
             case _:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orion.registry.errors import InvalidSchema
+from orion.registry.parsing import avro_resolved
 from orion.registry.parsing.limits import read_json
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
@@ -92,6 +93,12 @@ class AvroSchema:
     root: Type
     names: Mapping[str, Definition] = field(repr=False)
     canonical: str
+    around: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def resolved(self) -> str:
+        """The text with the types it refers to spelled out, as clients ask for it with `format=resolved`."""
+        return avro_resolved.resolved(self.canonical, self.around)
 
     def resolve(self, of: Type) -> Type:
         return self.names[of.name] if isinstance(of, Named) else of
@@ -103,10 +110,11 @@ def parse(text: str, references: Iterable[str] = (), *, normalize: bool = False,
     A bare word such as `string` is a schema too: Avro's own parser takes it.
     """
     parser = _Parser(normalize, nameless)
-    for reference in references:
+    around = tuple(references)
+    for reference in around:
         parser.read(_value(reference), "", "")
     root, shown = parser.read(_value(text), "", "")
-    return AvroSchema(root, parser.names, json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+    return AvroSchema(root, parser.names, json.dumps(shown, ensure_ascii=False, separators=(",", ":")), around)
 
 
 def _value(text: str) -> Any:
