@@ -10,4 +10,7 @@ NAMES = (
     "windowed_having",
     "stream_table_join",
     "stream_stream_join",
+    "registry_load",
+    "registry_lookup",
+    "registry_http",
 )
