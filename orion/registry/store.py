@@ -28,6 +28,7 @@ from orion.registry.settings import Settings, check_subject
 from orion.registry.state import DEFAULT_CONTEXT, State, context_of, split
 
 _LONGEST_SHOWN = 10_000
+_MOST_SHOWN = 100
 _SOFT_DELETED = "was soft deleted.Set permanent=true to delete permanently"
 _NOT_DELETED_FIRST = "was not deleted first before being permanently deleted"
 
@@ -54,7 +55,7 @@ class Conflict:
         text = self.version.schema.text
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
         return [
-            *(str(one) for one in self.found),
+            *(str(one) for one in self.found[:_MOST_SHOWN]),
             f"{{oldSchemaVersion: {self.version.version}}}",
             f"{{oldSchema: '{shown}'}}",
             f"{{compatibility: '{self.level}'}}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from orion.registry.compatibility.effort import Effort
 from orion.registry.compatibility.finding import Finding
 from orion.registry.parsing.avro import (
     Array,
@@ -19,6 +20,7 @@ from orion.registry.parsing.avro import (
     Union,
 )
 
+_MOST_SHOWN = 20
 _PROMOTIONS = {
     "long": {"int"},
     "float": {"int", "long"},
@@ -37,10 +39,12 @@ class _Comparison:
     def __init__(self, reader: AvroSchema, writer: AvroSchema) -> None:
         self._reader = reader
         self._writer = writer
+        self._effort = Effort()
         # A pair of records that is being compared already is taken to fit: a type that holds itself would never end.
         self._known: dict[tuple[int, int], list[Finding]] = {}
 
     def compare(self, reader: Type, writer: Type, path: str) -> list[Finding]:
+        self._effort.spend(5)
         reader, writer = self._reader.resolve(reader), self._writer.resolve(writer)
         pair = (id(reader), id(writer))
         if pair in self._known:
@@ -147,10 +151,12 @@ def _resized(reader: Fixed, writer: Fixed, path: str) -> list[Finding]:
 
 
 def _missing_symbols(reader: Enum, writer: Enum, path: str) -> list[Finding]:
-    missing = [symbol for symbol in writer.symbols if symbol not in reader.symbols]
+    known = set(reader.symbols)
+    missing = [symbol for symbol in writer.symbols if symbol not in known]
     if not missing or reader.default is not None:
         return []
-    text = f"The enum {reader.name} lacks {', '.join(missing)}"
+    shown = ", ".join(missing[:_MOST_SHOWN]) + (" and more" if len(missing) > _MOST_SHOWN else "")
+    text = f"The enum {reader.name} lacks {shown}"
     return [Finding("MISSING_ENUM_SYMBOLS", _under(path, "symbols"), text)]
 
 

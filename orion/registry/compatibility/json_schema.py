@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from orion.registry.compatibility import patterns
+from orion.registry.compatibility.effort import Effort
 from orion.registry.compatibility.finding import Finding
 from orion.registry.parsing.json_schema import (
     Anything,
@@ -61,6 +62,7 @@ def check(update: JsonSchema, original: JsonSchema, *, lenient: bool = False) ->
 class _Comparison:
     def __init__(self, passing: frozenset[str]) -> None:
         self._passing = passing
+        self._effort = Effort()
         # What is known of a pair. One being compared further up is taken to fit: a schema that holds itself would never
         # end, and one with choices inside of choices would take for ever.
         self._known: dict[tuple[int, int], list[Finding]] = {}
@@ -70,6 +72,7 @@ class _Comparison:
             return []
         if original is None:
             return [Finding("SCHEMA_ADDED", path)]
+        self._effort.spend(5)
         original, update = _resolved(original), _resolved(update)
         pair = (id(original), id(update))
         if pair not in self._known:
@@ -127,6 +130,7 @@ class _Comparison:
         taken: dict[int, int] = {}
 
         def place(index: int, seen: set[int]) -> bool:
+            self._effort.spend(1 + len(fits[index]))
             for choice in fits[index]:
                 if choice in seen:
                     continue
@@ -160,7 +164,7 @@ class _Comparison:
         if after is None and before is not None:
             if _open(update):
                 return []
-            covering = _covering(update, name)
+            covering = _covering(update, name, self._effort)
             if covering is not None:
                 inner = self.compare(before, covering, path)
                 kind = "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
@@ -178,7 +182,7 @@ class _Comparison:
             word = "REQUIRED" if name in update.required else "OPTIONAL"
             return [Finding(f"{word}_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL", path)]
         found: list[Finding] = []
-        covering = _covering(original, name)
+        covering = _covering(original, name, self._effort)
         if covering is not None and (inner := self.compare(covering, after, path)):
             found = [*inner, Finding("PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)]
         if demanded:
@@ -268,13 +272,13 @@ def _open(schema: Object) -> bool:
     return not schema.patterns and schema.rest.open
 
 
-def _covering(schema: Object, name: str) -> Schema | None:
+def _covering(schema: Object, name: str, effort: Effort) -> Schema | None:
     """What an object asks of a property that it doesn't name."""
     for pattern, inner in schema.patterns.items():
         try:
-            if re.search(pattern, name):
+            if patterns.found_in(pattern, name, effort):
                 return inner
-        except re.error:  # a pattern of JavaScript's that Python has no form of
+        except patterns.Unsupported:  # nobody can say which properties it means
             continue
     return schema.rest.schema
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeVar, get_args
 
 from orion.registry.compatibility import avro, json_schema, protobuf
+from orion.registry.compatibility.effort import TooCostly
 from orion.registry.compatibility.finding import Finding
 from orion.registry.errors import INVALID_LEVEL, RegistryError
 from orion.registry.parsing.avro import AvroSchema
@@ -63,5 +64,5 @@ def reads(reader: Parsed, writer: Parsed, *, lenient: bool = False) -> list[Find
                 return protobuf.check(reader, writer)
             case _:
                 return [Finding("SCHEMA_TYPE_CHANGED", "/", "Schemas of different types can't read each other")]
-    except RecursionError:
-        return [Finding("TOO_DEEP", "/", "The schemas are nested too deep to be compared")]
+    except (RecursionError, TooCostly):
+        return [Finding("TOO_COMPLEX", "/", "The schemas are too large or too deep to be compared")]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FieldDescriptorProto
@@ -35,7 +35,7 @@ class _Fields:
     """A message's fields by number, and which oneof each is in."""
 
     fields: Mapping[int, FieldDescriptorProto]
-    oneofs: Mapping[str, frozenset[int]]
+    oneofs: Mapping[str, Set[int]]
     home: Mapping[int, str]
 
     @classmethod
@@ -45,7 +45,9 @@ class _Fields:
             for field in message.field
             if field.HasField("oneof_index") and not field.proto3_optional
         }
-        oneofs = {name: frozenset(n for n, inside in home.items() if inside == name) for name in home.values()}
+        oneofs: dict[str, set[int]] = {}
+        for number, name in home.items():
+            oneofs.setdefault(name, set()).add(number)
         return cls({field.number: field for field in message.field}, oneofs, home)
 
 
@@ -67,10 +69,12 @@ class _Comparison:
             return [Finding("PACKAGE_CHANGED", "#/")]
         return self._messages(before.message_type, after.message_type, "#")
 
-    def _messages(self, before: object, after: object, path: str) -> list[Finding]:
-        kept = {message.name: message for message in after}  # type: ignore[attr-defined]
+    def _messages(
+        self, before: Iterable[DescriptorProto], after: Iterable[DescriptorProto], path: str
+    ) -> list[Finding]:
+        kept = {message.name: message for message in after}
         found: list[Finding] = []
-        for message in before:  # type: ignore[attr-defined]
+        for message in before:
             if message.options.map_entry:
                 continue
             where = f"{path}/{message.name}"

@@ -7,7 +7,7 @@ one `Combined`, as in the library that Confluent's registry reads them with, bec
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -175,18 +175,11 @@ class _Loader:
             self._specification = DRAFT7
         self._new = any(year in dialect for year in ("2019-09", "2020-12"))
         resource = self._specification.create_resource(raw)
-        known: Registry[Any] = Registry()
-        for name, other in others.items():
-            known = known.with_resource(name, Resource.from_contents(other, default_specification=DRAFT7))
-        # A name without a scheme is also meant relative to the schema's own id.
-        base = resource.id() or ""
+        made: Any = Registry  # its parameter goes by another name in the types
+        known: Registry[Any] = made(retrieve=_finding(others))
+        base = resource.id()
         if base:
             known = known.with_resource(base, resource)
-            prefix = base.rpartition("/")[0]
-            for name, other in others.items():
-                if "://" not in name and prefix:
-                    made = Resource.from_contents(other, default_specification=DRAFT7)
-                    known = known.with_resource(f"{prefix}/{name}", made)
         self._resolver = known.resolver_with_root(resource)
         self._raw = raw
         self._refs: dict[int, Ref] = {}
@@ -332,6 +325,24 @@ class _Loader:
         if raw is None or isinstance(raw, bool):
             return Content(raw is not False, None)
         return Content(True, self._schema(raw, resolver))
+
+
+def _finding(others: Mapping[str, Any]) -> Callable[[str], Resource[Any]]:
+    """Finds what is referred to: by its name, by its own id, or by its name relative to the id of who refers to it."""
+    made = {name: Resource.from_contents(other, default_specification=DRAFT7) for name, other in others.items()}
+    by_id = {found: resource for resource in made.values() if (found := resource.id())}
+
+    def find(uri: str) -> Resource[Any]:
+        if uri in made or uri in by_id:
+            return made.get(uri) or by_id[uri]
+        ending = [
+            name for name in made if "://" not in name and uri.endswith("/" + name.removeprefix("./").lstrip("/"))
+        ]
+        if not ending:
+            raise NoSuchResource(uri)
+        return made[max(ending, key=len)]
+
+    return find
 
 
 def _limits(raw: Mapping[str, Any], *names: str) -> dict[str, Fraction]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import math
+from typing import Any, NoReturn
 
 from orion.registry.errors import InvalidSchema
 
@@ -15,7 +16,7 @@ def read_json(text: str) -> Any:
     """The JSON value of a text that is neither too long nor too deep."""
     check_text(text, "[{", "]}")
     try:
-        return json.loads(text, parse_constant=_refused)
+        return json.loads(text, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise InvalidSchema(f"it is not JSON: {error}") from error
 
@@ -45,5 +46,10 @@ def check_text(text: str, opening: str, closing: str) -> None:
             depth -= 1
 
 
-def _refused(constant: str) -> Any:
+def _finite(text: str) -> float:
+    number = float(text)
+    return _refused(text[:20]) if math.isinf(number) else number
+
+
+def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON value")

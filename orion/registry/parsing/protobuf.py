@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -57,6 +57,7 @@ class ProtobufSchema:
     types: Mapping[str, Declared] = field(repr=False)  # by full name with a leading dot
     canonical: str
     text: str
+    imports: tuple[File, ...] = field(default=(), repr=False)  # each after those it imports itself
 
     @property
     def serialized(self) -> str:
@@ -76,7 +77,8 @@ def parse(text: str, references: Mapping[str, str] | None = None, *, normalize: 
     _link(file, types)
     loading.check(file)
     canonical = proto_print.show(file, normalize=normalize)
-    return ProtobufSchema(file, types, canonical, canonical if normalize or not sent_as_text else text)
+    shown = canonical if normalize or not sent_as_text else text
+    return ProtobufSchema(file, types, canonical, shown, tuple(loading.files.values()))
 
 
 def _file(text: str) -> tuple[File, bool]:
@@ -149,10 +151,12 @@ def _google() -> dict[str, File]:
 def _declared(file: File, *, local: bool) -> Iterator[tuple[str, Declared]]:
     prefix = f".{file.package}" if file.package else ""
 
-    def inside(messages: object, enums: object, path: str) -> Iterator[tuple[str, Declared]]:
-        for enum in enums:  # type: ignore[attr-defined]
+    def inside(
+        messages: Iterable[DescriptorProto], enums: Iterable[EnumDescriptorProto], path: str
+    ) -> Iterator[tuple[str, Declared]]:
+        for enum in enums:
             yield f"{prefix}{path}.{enum.name}", Declared(enum, f"{path}.{enum.name}"[1:], local)
-        for message in messages:  # type: ignore[attr-defined]
+        for message in messages:
             here = f"{path}.{message.name}"
             yield f"{prefix}{here}", Declared(message, here[1:], local)
             yield from inside(message.nested_type, message.enum_type, here)
@@ -177,8 +181,8 @@ def _link(file: File, types: Mapping[str, Declared]) -> None:
                 scope = scope.rpartition(".")[0]
         raise InvalidSchema(f'"{name}" is no defined type', path=file.name)
 
-    def fields(some: object, scope: str) -> None:
-        for one in some:  # type: ignore[attr-defined]
+    def fields(some: Iterable[FieldDescriptorProto], scope: str) -> None:
+        for one in some:
             if one.extendee:
                 one.extendee = find(one.extendee, scope)
             if one.type_name:

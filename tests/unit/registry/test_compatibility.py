@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,22 @@ def test_choices_inside_of_choices_end() -> None:
         return {"$ref": "#/definitions/0", "definitions": dict(enumerate([*inner, {"type": last}]))}
 
     assert kinds("JSON", nested("string"), nested("number"))
+
+
+def test_schemas_made_to_keep_the_server_busy_are_refused_in_time() -> None:
+    """Each of these took minutes, or would never have ended."""
+    many = range(10_000)
+    branches = [[{"type": "enum", "name": f"{x}{n}", "symbols": ["A"]} for n in many] for x in "ef"]
+    symbols = [{"type": "enum", "name": "e", "symbols": [f"{x}{n}" for n in range(40_000)]} for x in "ef"]
+    choices = [{"anyOf": [{"type": "string", "minLength": n + x} for n in range(3_000)]} for x in (0, 5)]
+    named = {"additionalProperties": False, "properties": {"a" * 50 + str(n): {} for n in range(500)}}
+    covered = {"additionalProperties": False, "patternProperties": {f"(a+)+{n}$": {} for n in range(500)}}
+    start = time.perf_counter()
+    assert kinds("AVRO", branches[0], branches[1]) == [("TOO_COMPLEX", "/")]
+    assert kinds("AVRO", symbols[0], symbols[1]) == [("MISSING_ENUM_SYMBOLS", "/symbols")]
+    assert kinds("JSON", choices[0], choices[1]) == [("TOO_COMPLEX", "/")]
+    assert kinds("JSON", named, covered) == [("TOO_COMPLEX", "/")]
+    assert time.perf_counter() - start < 60
 
 
 def proto(body: str) -> str:

@@ -10,6 +10,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orion.registry.compatibility import levels
 from orion.registry.errors import InvalidSchema
 from orion.registry.parsing import protobuf
 from orion.registry.schemas import SchemaType, parse, stored_text
@@ -110,6 +111,47 @@ def test_json_schema_over_another() -> None:
     parse("JSON", '{"properties": {"who": {"$ref": "customer.json#/properties/id"}}}', around)
     with pytest.raises(InvalidSchema, match="nowhere"):
         parse("JSON", text, {})
+
+
+@pytest.mark.parametrize(
+    ("root_id", "ref", "other_name", "other_id"),
+    [
+        (None, "b.json", "b.json", None),
+        (None, "./b.json", "./b.json", None),
+        (None, "http://x.test/b.json", "b.json", "http://x.test/b.json"),
+        ("http://x.test/a.json", "b.json", "b.json", None),
+        ("http://x.test/deep/a.json", "../b.json", "b.json", None),
+        ("http://x.test/a.json", "http://x.test/b.json", "http://x.test/b.json", None),
+        ("http://x.test/a.json", "sub/b.json", "sub/b.json", "http://elsewhere.test/b.json"),
+    ],
+)
+def test_json_schema_finds_what_it_refers_to(
+    root_id: str | None, ref: str, other_name: str, other_id: str | None
+) -> None:
+    raw = {"properties": {"a": {"$ref": f"{ref}#/definitions/x"}}}
+    text = json.dumps({"$id": root_id, **raw} if root_id else raw)
+    other = {"definitions": {"x": {"$ref": "#/definitions/y"}, "y": {"type": "string"}}}
+    around = {other_name: json.dumps({"$id": other_id, **other} if other_id else other)}
+    number = {other_name: around[other_name].replace("string", "number")}
+    before, after = parse("JSON", text, around), parse("JSON", text, number)
+    assert levels.reads(before, before) == []
+    assert [(one.kind, one.path) for one in levels.reads(after, before)] == [("TYPE_CHANGED", "#/properties/a")]
+
+
+def test_json_schema_through_one_that_refers_to_a_third() -> None:
+    around = {
+        "c.json": '{"type": "integer"}',
+        "b.json": '{"$id": "http://x.test/lib/b.json", "properties": {"c": {"$ref": "c.json"}}}',
+    }
+    parse("JSON", '{"$id": "http://x.test/lib/a.json", "properties": {"b": {"$ref": "b.json"}}}', around)
+    with pytest.raises(InvalidSchema, match="nowhere"):
+        parse("JSON", '{"properties": {"b": {"$ref": "b.json"}}}', {"b.json": around["b.json"]})
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    for text in ('{"default": 1e400}', '{"default": NaN}', '{"minimum": -1e999}'):
+        with pytest.raises(InvalidSchema):
+            parse("JSON", text, {})
 
 
 def test_normalising_orders_what_has_no_order() -> None:
