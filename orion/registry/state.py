@@ -56,7 +56,7 @@ class State:
         self.mode: dict[str | None, str] = {}
         # Ids and what is equal are each context's own.
         self._by_id: dict[str, dict[int, Schema]] = defaultdict(dict)
-        self._ids: dict[str, dict[bytes, int]] = defaultdict(dict)
+        self._ids: dict[str, dict[bytes, set[int]]] = defaultdict(lambda: defaultdict(set))
         self._uses: dict[tuple[str, int], dict[tuple[str, int], None]] = defaultdict(dict)
         self._by_guid: dict[str, dict[tuple[str, int], None]] = defaultdict(dict)
         self._contexts: dict[str, None] = {}
@@ -70,10 +70,10 @@ class State:
 
     def by_guid(self, guid: str) -> list[tuple[str, int]]:
         """Context and id, wherever the schema is."""
-        return list(self._by_guid.get(guid, ()))
+        return sorted(self._by_guid.get(guid, ()))
 
     def id_of(self, context: str, schema: Schema) -> int | None:
-        return self._ids.get(context, {}).get(schema.digest)
+        return min(self._ids[context].get(schema.digest, ()), default=None) if context in self._ids else None
 
     def highest_id(self, context: str) -> int:
         return self._highest.get(context, 0)
@@ -82,13 +82,13 @@ class State:
         return dict(self._highest)
 
     def uses(self, context: str, number: int) -> list[Version]:
-        """The versions that have this id, in order of registration."""
-        places = self._uses.get((context, number), {})
+        """The versions that have this id, by subject; the order of the log may change when it is compacted."""
+        places = sorted(self._uses.get((context, number), ()))
         return [self.subjects[subject][version] for subject, version in places]
 
     def referring(self, subject: str, version: int) -> list[Version]:
         """The versions that refer to this one."""
-        places = self._referring.get((subject, version), {})
+        places = sorted(self._referring.get((subject, version), ()))
         return [self.subjects[name][number] for name, number in places]
 
     def contexts(self) -> list[str]:
@@ -152,7 +152,7 @@ class State:
             self._remove(*place)
         self.subjects.setdefault(version.subject, {})[version.version] = version
         self._by_id[context][version.id] = version.schema
-        self._ids[context].setdefault(version.schema.digest, version.id)
+        self._ids[context][version.schema.digest].add(version.id)
         self._by_guid[version.schema.guid][context, version.id] = None
         self._uses[context, version.id][place] = None
         self._highest[context] = max(self._highest[context], version.id)
@@ -176,5 +176,4 @@ class State:
             del self._uses[context, gone.id]
             self._by_id[context].pop(gone.id, None)
             self._by_guid[gone.schema.guid].pop((context, gone.id), None)
-            if self._ids[context].get(gone.schema.digest) == gone.id:
-                del self._ids[context][gone.schema.digest]
+            self._ids[context][gone.schema.digest].discard(gone.id)
