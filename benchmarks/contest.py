@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -29,6 +29,7 @@ from orion.plan.steps import StartQuery
 from orion.runtime.jobs import QueryJob, Surroundings
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.progress import Progress
+from orion.runtime.schemas import Schemas
 
 PARTITIONS = 2
 START_MS = 1_790_000_000_000
@@ -52,6 +53,7 @@ class Contest:
     by_hand: Callable[[Stage, str], DataFrame]
     mode: str  # Spark's output mode of the side by hand
     check: Callable[[Kafka, str], None]
+    schemas: Schemas = field(default_factory=lambda: Schemas(None))  # of the topics, where their records name any
 
     @property
     def records(self) -> int:
@@ -72,7 +74,7 @@ class Contest:
         query = compiled(self.script(out))
         stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
-        job = QueryJob(query, Surroundings(source, stage.folder / out, out, 0))
+        job = QueryJob(query, Surroundings(source, stage.folder / out, out, 0, self.schemas))
         written: Counter[str] = Counter()
         taken = self._finished(job.start(written.update))
         self.check(stage.kafka, out)

@@ -19,6 +19,9 @@ from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
 from orion.plan.steps import PrintTopic, Push
+from orion.registry.access import Access, Local, Remote
+from orion.registry.log import KafkaLog
+from orion.registry.store import Registry
 from orion.runtime import session
 from orion.runtime.engine import Engine
 from orion.runtime.push import PushQuery
@@ -34,8 +37,15 @@ def _silent(_: str) -> None:
 class Orion:
     """The running platform. Statements go in by `execute`, streams of rows come out of `push` and `print_topic`."""
 
-    def __init__(self, engine: Engine, closing: ExitStack, cluster: EmbeddedCluster | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        closing: ExitStack,
+        cluster: EmbeddedCluster | None = None,
+        registry: Registry | None = None,
+    ) -> None:
         self.engine = engine
+        self.registry = registry  # the one of this process, if it runs one
         self._closing = closing
         self._cluster = cluster
 
@@ -56,13 +66,17 @@ class Orion:
                 bootstrap = cluster.bootstrap
             kafka = Kafka(bootstrap)
             kafka.check(10.0)
+            registry = None
+            if config.registry.enabled and config.registry.url is None:
+                registry = Registry(KafkaLog(Kafka(bootstrap)))
+                stack.callback(registry.close)
             progress("starting Spark")
             spark = session.start(config.engine, config.data, progress)
             stack.callback(session.stop, spark)
-            engine = Engine(config, kafka, spark)
+            engine = Engine(config, kafka, spark, _access(config, registry))
             stack.callback(engine.close)
             engine.restore(progress)
-            return cls(engine, stack.pop_all(), cluster)
+            return cls(engine, stack.pop_all(), cluster, registry)
 
     @classmethod
     def over(cls, engine: Engine) -> Self:
@@ -97,7 +111,7 @@ class Orion:
         return told
 
     def _execute(self, text: str, session: ksql.Session) -> tuple[Entity, ksql.Session]:
-        plan = ksql.compile(text, self.engine.catalog, session.properties, session.variables)
+        plan = ksql.compile(text, self.engine.catalog, session.properties, session.variables, self.engine.schemas)
         if isinstance(plan.ask, Push | PrintTopic):
             raise UserError(
                 "STREAMING_STATEMENT",
@@ -123,7 +137,7 @@ class Orion:
         texts = ksql.split(statement)
         if len(texts) != 1:
             raise UserError("ONE_STATEMENT", "Exactly one statement can be streamed.")
-        plan = ksql.compile(texts[0], self.engine.catalog, properties, variables)
+        plan = ksql.compile(texts[0], self.engine.catalog, properties, variables, self.engine.schemas)
         match plan.ask:
             case Push(query):
                 return self.engine.push(query)
@@ -171,6 +185,12 @@ class Orion:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _access(config: Config, registry: Registry | None) -> Access | None:
+    if config.registry.url is not None:
+        return Remote(config.registry.url)
+    return None if registry is None else Local(registry)
 
 
 def _sampled(reader: Reader, interval: int, limit: int | None) -> Iterator[Record | None]:

@@ -67,6 +67,9 @@ class Registry(Section):
     """The schema registry. A port that isn't asked for gives way where it is taken."""
 
     enabled: bool = Field(default=True, description="whether `orion up` runs one")
+    url: str | None = Field(
+        default=None, description="address of a registry to use instead; any that speaks Confluent's API"
+    )
     host: str = Field(default="127.0.0.1", description="address to bind; loopback unless told otherwise")
     port: int = Field(default=8081, ge=0, le=65535, description="port; 0 picks a free one")
 

@@ -103,6 +103,19 @@ def spark_type(type_: SqlType) -> str:
             assert_never(type_)
 
 
+def nested(type_: SqlType) -> Iterator[Field]:
+    """The fields of all structs inside a type."""
+    match type_:
+        case Array(element) | Map(_, element):
+            yield from nested(element)
+        case Struct(fields):
+            for field in fields:
+                yield field
+                yield from nested(field.type)
+        case _:
+            return
+
+
 def quote(name: str) -> str:
     """A name as Spark reads it, whatever it holds."""
     return "`" + name.replace("`", "``") + "`"

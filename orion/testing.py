@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from itertools import islice
 from math import isclose, isnan
 from typing import Any, NoReturn
@@ -25,6 +25,7 @@ from orion.plan.relations import Query
 from orion.plan.sources import ROWTIME, Source
 from orion.plan.steps import (
     AssertRow,
+    AssertSchema,
     AssertSource,
     AssertTopic,
     DefineFunction,
@@ -32,15 +33,20 @@ from orion.plan.steps import (
     EnsureTopic,
     InsertRow,
     Plan,
+    RegisterSchema,
     ReplaceQuery,
     StartQuery,
     Step,
     StopQuery,
 )
+from orion.registry.access import Access, Local
+from orion.registry.log import MemoryLog
+from orion.registry.store import Registry
 from orion.runtime import python_functions
 from orion.runtime.dataframe import outgoing
 from orion.runtime.insert import insert_frame
 from orion.runtime.scan import decoded
+from orion.runtime.schemas import Schemas
 from orion.runtime.session import Frame, Result, Spark
 from orion.schema import quote, spark_type
 
@@ -83,17 +89,20 @@ class Desk:
     catalog: Catalog = field(default_factory=Catalog)
     log: list[Given] = field(default_factory=list)
     inserted: list[Given] = field(default_factory=list)  # by INSERT INTO ... VALUES; they are in the log as well
+    registry: Access = field(default_factory=lambda: Local(Registry(MemoryLog())))
     session: Session = field(init=False)
+    schemas: Schemas = field(init=False)
     _running: list[_Running] = field(default_factory=list)
     _asserted: Counter[str] = field(default_factory=Counter)  # how many records of a topic have been looked at
     _topics: dict[str, int | None] = field(default_factory=dict)  # with their partitions, where a statement says
 
     def __post_init__(self, properties: Mapping[str, str] | None) -> None:
         self.session = Session.of(properties)
+        self.schemas = Schemas(self.registry, patience_s=0)
 
     def execute(self, text: str) -> Plan:
         """Compile a statement and do what it says; a query only starts to wait for `settle`."""
-        plan = ksql.compile(text, self.catalog, self.session.properties, self.session.variables)
+        plan = ksql.compile(text, self.catalog, self.session.properties, self.session.variables, self.schemas)
         for step in plan.steps:
             self._do(step)
             self.catalog, self.session = self.catalog.after(step), self.session.after(step)
@@ -103,6 +112,8 @@ class Desk:
         match step:
             case EnsureTopic(topic, partitions):
                 self._topics.setdefault(topic, partitions)
+            case RegisterSchema():
+                self.schemas.register(step)
             case StartQuery(query):
                 self._running.append(_Running(query))
             case ReplaceQuery(id, query, continues):
@@ -117,11 +128,16 @@ class Desk:
             case DefineFunction(function):
                 python_functions.register(self.spark, function)
             case InsertRow():
-                made = [_record(row) for row in insert_frame(self.spark, step, now_ms=0).collect()]
+                bound = replace(step, source=self.schemas.written(step.source))
+                made = [_record(row) for row in insert_frame(self.spark, bound, now_ms=0).collect()]
                 self.inserted += made
                 self.log += made
             case AssertTopic():
                 self._assert_topic(step)
+            case AssertSchema():
+                problem = self.schemas.problem(step)
+                if problem is not None:
+                    _fail(problem)
             case AssertRow(row, deleted):
                 self._assert_row(row, deleted=deleted)
             case AssertSource():
@@ -139,13 +155,22 @@ class Desk:
             if running.seen == len(self.log):
                 continue
             # Each run is over all records: what the runs before it have written comes first, and is there already.
-            everything = outgoing(running.query, self._reader(running.start)).collect()
+            everything = self._results(running)
             written = [_record(row) for row in everything[running.written :]]
             running.written = len(everything)
             self.log += written
             running.seen = len(self.log)
             made += written
         return made
+
+    def _results(self, running: _Running) -> list[Result]:
+        while True:
+            query = self.schemas.bound(running.query)
+            try:
+                return outgoing(query, self._reader(running.start)).collect()
+            except Exception as error:
+                if not self.schemas.learn(str(error)):
+                    raise
 
     def _reader(self, start: int = 0) -> Callable[[Source], Frame]:
         log = list(self.log)
@@ -217,7 +242,7 @@ class Desk:
 
     def _decoded(self, record: Given, source: Source) -> dict[str, Any] | None:
         columns = [*(quote(c.name) for c in source.schema), ROWTIME]
-        rows = decoded(self._raw([(0, 0, record)]), source).selectExpr(*columns).collect()
+        rows = decoded(self._raw([(0, 0, record)]), self.schemas.read(source)).selectExpr(*columns).collect()
         found: dict[str, Any] | None = rows[0].asDict() if rows else None
         return found
 

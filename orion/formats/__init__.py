@@ -6,6 +6,11 @@ A module has two functions:
     encode(columns, serde) -> str              the Spark SQL of the bytes, over columns of those names
 
 Everything is text, so that Spark decodes inside the JVM and its optimiser sees through it.
+
+A format whose records name a schema of a registry has two more, between columns and such a schema:
+
+    schema_of(columns, serde) -> str
+    columns_of(schema, serde, role) -> Inferred
 """
 
 from __future__ import annotations
@@ -15,10 +20,11 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
-from orion.plan.sources import Serde
-from orion.schema import Column
+from orion.ksql.schemas import Inferred
+from orion.plan.sources import Serde, WireSchema
+from orion.schema import Column, Role
 
-NAMES = ("delimited", "json", "kafka", "none")
+NAMES = ("avro", "delimited", "json", "json_sr", "kafka", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,20 @@ class Format(Protocol):
     def encode(self, columns: tuple[Column, ...], serde: Serde) -> str: ...
 
 
-@cache
+class SchemaFormat(Format, Protocol):
+    def schema_of(self, columns: tuple[Column, ...], serde: Serde) -> str: ...
+
+    def columns_of(self, schema: WireSchema, serde: Serde, role: Role) -> Inferred: ...
+
+
+def schema_format_of(serde: Serde) -> SchemaFormat:
+    return cast(SchemaFormat, format_of(serde))
+
+
 def format_of(serde: Serde) -> Format:
-    return cast(Format, import_module(f"orion.formats.{serde.format.lower()}"))
+    return cast(Format, _module(serde.format))
+
+
+@cache
+def _module(name: str) -> object:
+    return import_module(f"orion.formats.{name.lower()}")

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from orion.formats import Decoded
-from orion.plan.sources import Serde
-from orion.schema import Array, Column, Field, Map, Role, Scalar, SqlType, Struct, escaped, literal, quote, spark_type
+from orion.plan.sources import Serde, is_alone
+from orion.schema import Array, Column, Field, Map, Scalar, SqlType, Struct, escaped, literal, nested, quote, spark_type
 
 _CORRUPT = "__corrupt"
 _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}', 'allowNonNumericNumbers', 'true')"
@@ -28,7 +28,7 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     if not columns:
         return Decoded("1", (), "FALSE", "''")
     text = f"CAST({raw} AS STRING)"
-    bare = _is_bare(columns, serde)
+    bare = is_alone(columns, serde)
     names = [_spellings(column) for column in columns]
     fields = [f"{quote(s)} {_wire_type(c.type)}" for c, spelled in zip(columns, names, strict=True) for s in spelled]
     schema = escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
@@ -51,12 +51,6 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         "'not the JSON that was declared'",
         f"{value}.state = {_EMPTY}",
     )
-
-
-def _is_bare(columns: tuple[Column, ...], serde: Serde) -> bool:
-    if len(columns) != 1:
-        return False
-    return columns[0].role is Role.KEY if serde.wrap_single is None else not serde.wrap_single
 
 
 def _row(fields: list[str], state: str) -> str:
@@ -155,27 +149,15 @@ def _other_case(columns: tuple[Column, ...], names: list[list[str]], text: str, 
         return None
     wanted = {} if bare else dict.fromkeys(c.name for c in columns if c.spelling is not None)
     known = dict.fromkeys(s for spelled in names for s in spelled)
-    for nested in (f for c in columns for f in _nested(c.type)):
-        wanted |= dict.fromkeys([nested.name])
-        known |= dict.fromkeys(_both_cases(nested))
+    for field in (f for c in columns for f in nested(c.type)):
+        wanted |= dict.fromkeys([field.name])
+        known |= dict.fromkeys(_both_cases(field))
     wanted = {name: None for name in wanted if _has_cases(name)}
     if not wanted:
         return None
     fields, exact = ("|".join(re.escape(_quoted(n)[1:-1]) for n in listed) for listed in (wanted, known))
     pattern = rf'(?<!\\)"(?!(?:{exact})")(?iu:{fields})"\s*:'
     return f"{text} RLIKE {literal(pattern)}"
-
-
-def _nested(type_: SqlType) -> Iterator[Field]:
-    match type_:
-        case Array(element) | Map(_, element):
-            yield from _nested(element)
-        case Struct(fields):
-            for field in fields:
-                yield field
-                yield from _nested(field.type)
-        case _:
-            return
 
 
 def _gaps(value: str, type_: SqlType, depth: int = 0) -> str:
@@ -185,9 +167,9 @@ def _gaps(value: str, type_: SqlType, depth: int = 0) -> str:
         case Struct(fields):
             inside = (_gaps(f"{value}.{quote(f.name)}", f.type, depth) for f in fields)
             return " OR ".join([f"{value} IS NULL", *inside])
-        case Array(element) if any(_nested(element)):
+        case Array(element) if any(nested(element)):
             return f"{value} IS NULL OR exists({value}, {x} -> {_gaps(x, element, depth + 1)})"
-        case Map(_, element) if any(_nested(element)):
+        case Map(_, element) if any(nested(element)):
             return f"{value} IS NULL OR exists(map_values({value}), {x} -> {_gaps(x, element, depth + 1)})"
         case _:
             return f"{value} IS NULL"
@@ -290,11 +272,17 @@ def _unreadable(variant: str, type_: SqlType, depth: int = 0) -> str:
 
 
 def encode(columns: tuple[Column, ...], serde: Serde) -> str:
+    return encode_under([c.name for c in columns], columns, serde)
+
+
+def encode_under(names: Sequence[str], columns: tuple[Column, ...], serde: Serde) -> str:
+    """The bytes, with the columns' values under these names."""
     if not columns:
         return "CAST(NULL AS BINARY)"
-    if _is_bare(columns, serde):
+    if is_alone(columns, serde):
         return f"CAST({_alone(columns[0])} AS BINARY)"
-    fields = ", ".join(f"{literal(c.name)}, {_to_wire(quote(c.name), c.type)}" for c in columns)
+    pairs = zip(names, columns, strict=True)
+    fields = ", ".join(f"{literal(name)}, {_to_wire(quote(c.name), c.type)}" for name, c in pairs)
     return f"CAST(to_json(named_struct({fields}), {_WITH_NULLS}) AS BINARY)"
 
 

@@ -1,4 +1,4 @@
-"""ksqlDB's dialect: text in, `Plan` out. Pure: nothing here touches Kafka, Spark or the network.
+"""ksqlDB's dialect: text in, `Plan` out. Pure: nothing here touches Kafka or Spark; schemas are asked for by a port.
 
 for text in ksql.split(script):
     plan = ksql.compile(text, catalog)
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from orion.errors import SqlError
 from orion.ksql.context import Context, Statement
 from orion.ksql.parser import Parser
+from orion.ksql.schemas import Schemas
 from orion.ksql.session import Session
 from orion.ksql.statements import parse_statement
 from orion.ksql.statements.custom_type import CreateType
@@ -66,13 +67,14 @@ def compile(
     catalog: Catalog,
     properties: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
+    schemas: Schemas | None = None,
 ) -> Plan:
     """One statement, understood against what exists. Raises a SqlError that points into the text."""
     session = Session.of(properties, variables)
     text = substitute(text, session.variables)
     statement = _parse(text, catalog)
     try:
-        outcome = statement.plan(Context(catalog, text, session.properties, session.variables))
+        outcome = statement.plan(Context(catalog, text, session.properties, session.variables, schemas))
     except SqlError as error:
         raise error.with_text(text) from None
     return Plan(text, outcome) if isinstance(outcome, tuple) else Plan(text, (), outcome)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from orion.errors import BindError, NotFound, Span, SqlError, hint_nearest
+from orion.ksql.schemas import Inferred, Schemas
 from orion.plan.catalog import Catalog
 from orion.plan.relations import DEFAULT_TASKS
-from orion.plan.sources import Kind, Source
+from orion.plan.sources import Kind, Serde, Source, subject
 from orion.plan.steps import Ask, Step
+from orion.schema import Role
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Context:
     text: str  # of this statement alone
     properties: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    schemas: Schemas | None = None
 
     @property
     def tasks(self) -> int:
@@ -35,6 +38,19 @@ class Context:
                 hint=hint_nearest(name, list(self.catalog.sources)) or "SHOW STREAMS; and SHOW TABLES; list them.",
             )
         return found
+
+    def inferred(self, topic: str, role: Role, serde: Serde, span: Span) -> Inferred:
+        """The columns that the registry knows for the keys or values of a topic."""
+        found = None if self.schemas is None else self.schemas.infer(topic, role, serde)
+        if found is not None:
+            return found
+        named = f"with id {serde.schema_id} " if serde.schema_id is not None else ""
+        raise BindError(
+            "SCHEMA_MISSING",
+            f"A schema {named}for message {role.lower()}s on topic {topic} does not exist in the Schema Registry.",
+            span=span,
+            hint=f"Name the columns, or register a schema under {subject(topic, role)}.",
+        )
 
 
 class Statement(Protocol):

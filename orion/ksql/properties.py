@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from orion.errors import BindError, Span, UnsupportedError, hint_nearest
-from orion.plan.sources import Kind, Serde, Timestamp, Window, WindowKind
-from orion.schema import Array, Column, Decimal, Map, Scalar, Schema, SqlType, Struct
+from orion.plan.sources import SCHEMA_TYPES, Kind, Serde, Timestamp, Window, WindowKind, is_alone
+from orion.schema import Array, Column, Decimal, Map, Scalar, Schema, SqlType, Struct, nested
 
-FORMATS = ("DELIMITED", "JSON", "KAFKA", "NONE")
-LATER_FORMATS = ("AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR")
+FORMATS = ("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
 
 # What a session or the server may say once instead of in every WITH.
 DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
@@ -27,18 +27,31 @@ OF_QUERY = frozenset(
 )
 OF_SOURCE = (OF_QUERY - {"TTL"}) | {"WINDOW_TYPE", "WINDOW_SIZE"}
 OF_INSERT = frozenset(("QUERY_ID",))
-# What tells a registry's schema; the formats that have none know nothing of it.
-_OF_REGISTRY = frozenset(
-    (
-        "KEY_SCHEMA_ID VALUE_SCHEMA_ID KEY_SCHEMA_FULL_NAME VALUE_SCHEMA_FULL_NAME VALUE_AVRO_SCHEMA_FULL_NAME "
-        "KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION"
-    ).split()
-)
+# What tells a schema, of a KEY or a VALUE, and the formats that have such a thing.
+_OF_SCHEMAS = {
+    "SCHEMA_ID": tuple(SCHEMA_TYPES),
+    "SCHEMA_FULL_NAME": ("AVRO", "PROTOBUF", "PROTOBUF_NOSR"),
+    "AVRO_SCHEMA_FULL_NAME": ("AVRO",),
+    "PROTOBUF_NULLABLE_REPRESENTATION": ("PROTOBUF", "PROTOBUF_NOSR"),
+}
+_OF_REGISTRY = frozenset(f"{side}_{name}" for side in ("KEY", "VALUE") for name in _OF_SCHEMAS)
+_NULLABLE: tuple[Literal["OPTIONAL", "WRAPPER"], ...] = ("OPTIONAL", "WRAPPER")
+_FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LATER = frozenset("GUARANTEE PROFILE".split())
 
+_NAMED = ("AVRO", "PROTOBUF", "PROTOBUF_NOSR")  # whose fields have names of letters, digits and underscores alone
 _KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
 # Whether a single value column may stand in an object (True), alone (False), or either.
-_WRAPPING = {"JSON": (True, False), "KAFKA": (False,), "DELIMITED": (False,), "NONE": ()}
+_WRAPPING = {
+    "AVRO": (True, False),
+    "DELIMITED": (False,),
+    "JSON": (True, False),
+    "JSON_SR": (True, False),
+    "KAFKA": (False,),
+    "NONE": (),
+    "PROTOBUF": (True,),
+    "PROTOBUF_NOSR": (True,),
+}
 _NAMED_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
 
@@ -58,6 +71,12 @@ def _has_other_keys(type_: SqlType) -> bool:
             return any(_has_other_keys(f.type) for f in fields)
         case _:
             return False
+
+
+def _names(column: Column) -> Iterator[str]:
+    """The names that stand in a record of the column."""
+    yield column.name
+    yield from (f.name for f in nested(column.type))
 
 
 @dataclass(frozen=True)
@@ -138,8 +157,6 @@ class With:
 
     def _known_format(self, written: str) -> str:
         name = written.upper()
-        if name in LATER_FORMATS:
-            raise UnsupportedError("FORMAT_NOT_YET", f"The format {name} is not supported yet.", span=self.span)
         if name not in FORMATS:
             raise BindError(
                 "UNKNOWN_FORMAT",
@@ -155,7 +172,7 @@ class With:
         if name is None and inherited is not None and not (schema.key and inherited.format == "NONE"):
             name = inherited.format
         serde = Serde(name or self.default_format("KEY") or "KAFKA")
-        serde = self._with_delimiter("KEY", serde, inherited)
+        serde = self._with_schema("KEY", self._with_delimiter("KEY", serde, inherited))
         self._check_columns("key", serde, schema.key)
         return serde
 
@@ -165,7 +182,7 @@ class With:
             raise BindError(
                 "FORMAT_MISSING", "VALUE_FORMAT is missing.", span=self.span, hint="For example VALUE_FORMAT='JSON'."
             )
-        serde = self._with_delimiter("VALUE", Serde(name), inherited)
+        serde = self._with_schema("VALUE", self._with_delimiter("VALUE", Serde(name), inherited))
         self._check_columns("value", serde, schema.value)
         return self._with_wrapping(serde, schema)
 
@@ -175,7 +192,7 @@ class With:
         allowed = _WRAPPING[serde.format]
         if wrap is None:
             default = self.defaults.get(DEFAULT_WRAPPING, "").lower() != "false"
-            alone = len(schema.value) == 1 and not default and serde.format == "JSON"
+            alone = len(schema.value) == 1 and not default and len(allowed) > 1
             return replace(serde, wrap_single=False) if alone else serde
         if len(schema.value) != 1:
             raise BindError(
@@ -184,7 +201,7 @@ class With:
         if wrap not in allowed:
             message = f"The format {serde.format} has no WRAP_SINGLE_VALUE={str(wrap).lower()}."
             raise BindError("INVALID_PROPERTY", message, span=self.span)
-        return replace(serde, wrap_single=wrap) if serde.format == "JSON" else serde
+        return replace(serde, wrap_single=wrap) if len(allowed) > 1 else serde
 
     def _wrap_single(self) -> bool | None:
         written = self.values.get("WRAP_SINGLE_VALUE")
@@ -193,6 +210,32 @@ class With:
         if written.upper() not in ("TRUE", "FALSE"):
             raise BindError("INVALID_PROPERTY", "WRAP_SINGLE_VALUE is TRUE or FALSE.", span=self.span)
         return written.upper() == "TRUE"
+
+    def _with_schema(self, side: str, serde: Serde) -> Serde:
+        """With what the clause says of the schema. Of a sink it is never the source's."""
+        for name, formats in _OF_SCHEMAS.items():
+            if f"{side}_{name}" in self.values and serde.format not in formats:
+                message = f"The format {serde.format} has no property {side}_{name}."
+                raise BindError("INVALID_PROPERTY", message, span=self.span, hint=f"It goes with {', '.join(formats)}.")
+        full_name = self.values.get(f"{side}_SCHEMA_FULL_NAME", self.values.get(f"{side}_AVRO_SCHEMA_FULL_NAME"))
+        if full_name is not None and not all(_FIELD_NAME.fullmatch(part) for part in full_name.split(".")):
+            message = f"'{full_name}' can't be a schema's full name: it is names with dots between them."
+            raise BindError("INVALID_PROPERTY", message, span=self.span)
+        asked = self.values.get(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION")
+        nullable = next((word for word in _NULLABLE if asked is not None and asked.upper() == word), None)
+        if asked is not None and nullable is None:
+            message = f"{side}_PROTOBUF_NULLABLE_REPRESENTATION is {' or '.join(_NULLABLE)}."
+            raise BindError("INVALID_PROPERTY", message, span=self.span)
+        number = self.number(f"{side}_SCHEMA_ID")
+        return replace(serde, schema_id=number, full_name=full_name, nullable=nullable)
+
+    def schema_serde(self, side: str) -> Serde | None:
+        """The serde whose columns a registry knows, where the format has such schemas."""
+        name = self.format(side) or self.default_format(side)
+        if name is None or name not in SCHEMA_TYPES:
+            return None
+        wrap = self._wrap_single() if side == "VALUE" else None
+        return replace(self._with_schema(side, Serde(name)), wrap_single=wrap)
 
     def _with_delimiter(self, side: str, serde: Serde, inherited: Serde | None) -> Serde:
         delimiter = self._delimiter(side)
@@ -227,10 +270,6 @@ class With:
 
     def _check_columns(self, side: str, serde: Serde, columns: tuple[Column, ...]) -> None:
         """Whether a format can hold what is to be written in it."""
-        for name in sorted(_OF_REGISTRY & self.values.keys()):
-            if name.startswith(side.upper()):
-                message = f"The format {serde.format} has no property {name}."
-                raise BindError("INVALID_PROPERTY", message, span=self.span)
         hint = f"Add WITH ({side.upper()}_FORMAT='JSON')."
         if serde.format == "NONE" and columns:
             message = (
@@ -246,8 +285,13 @@ class With:
                     f"The format {serde.format} does not support type {_base(column.type)} ({side} {column.name})."
                 )
                 raise BindError("INVALID_FORMAT", message, span=self.span, hint=hint)
-            if serde.format == "JSON" and _has_other_keys(column.type):
-                raise BindError("INVALID_FORMAT", "In JSON the keys of a MAP are STRING.", span=self.span)
+            if serde.format not in ("KAFKA", "DELIMITED") and _has_other_keys(column.type):
+                message = f"In {serde.format} the keys of a MAP are STRING."
+                raise BindError("INVALID_FORMAT", message, span=self.span)
+            odd = next((n for n in _names(column) if not _FIELD_NAME.fullmatch(n)), None)
+            if odd is not None and serde.format in _NAMED and not is_alone(columns, serde):
+                message = f"{serde.format} has no field {odd}: a name is letters, digits and _, a digit not first."
+                raise BindError("INVALID_FORMAT", message, span=self.span, hint="Give the column another name.")
 
     def timestamp(self, schema: Schema) -> Timestamp | None:
         name = self.values.get("TIMESTAMP")

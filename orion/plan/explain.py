@@ -25,10 +25,11 @@ from orion.plan.relations import (
     inputs,
     is_stateful,
 )
-from orion.plan.sources import ROWTIME, Kind, Serde, Source
+from orion.plan.sources import ROWTIME, Kind, Serde, Source, subject
 from orion.plan.steps import (
     Ask,
     AssertRow,
+    AssertSchema,
     AssertSource,
     AssertTopic,
     CreateConnector,
@@ -48,6 +49,7 @@ from orion.plan.steps import (
     Plan,
     PrintTopic,
     Push,
+    RegisterSchema,
     ReplaceQuery,
     ResumeQuery,
     SetProperty,
@@ -81,6 +83,9 @@ def _step(step: Step) -> Iterator[str]:
             copies = f", {replicas} replicas" if replicas else ""
             settings = "".join(f", {name}={value}" for name, value in config)
             yield f"topic {topic}: {how}{copies}{settings}"
+        case RegisterSchema(source, role, declared):
+            known = " unless there is one" if declared else ""
+            yield f"schema {subject(source.topic, role)}: {source.serde(role).format} of the columns{known}"
         case DefineSource(source, done):
             yield f"{_DEFINED.get(done, 'define')} {_source(source)}"
         case StartQuery(query):
@@ -116,6 +121,10 @@ def _step(step: Step) -> Iterator[str]:
             yield f"set {name} to {value}" if value is not None else f"unset {name}"
         case SetVariable(name, value):
             yield f"define variable {name} as {value}" if value is not None else f"undefine variable {name}"
+        case AssertSchema(name, number, exists, timeout_ms):
+            named = {"subject": name, "id": number}
+            which = " and ".join(f"{what} {given}" for what, given in named.items() if given is not None)
+            yield f"wait up to {timeout_ms} ms until a schema with {which} {'exists' if exists else 'does not exist'}"
         case AssertTopic(topic, exists, wanted, timeout_ms):
             like = "".join(f", {name} {value}" for name, value in wanted)
             yield f"wait at most {timeout_ms} ms until topic {topic} is {'' if exists else 'not '}there{like}"

@@ -5,7 +5,8 @@ The union is closed: readers `match` over it and end in `assert_never`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from orion.plan.sources import Kind, Source, Window
@@ -233,6 +234,27 @@ def scans(relation: Relation) -> tuple[Source, ...]:
     if isinstance(relation, Scan):
         return (relation.source,)
     return tuple(source for inner in inputs(relation) for source in scans(inner))
+
+
+def reading(relation: Relation, change: Callable[[Source], Source]) -> Relation:
+    """The relation over other sources."""
+    match relation:
+        case Scan(source):
+            return Scan(change(source))
+        case Union(found):
+            return Union(tuple(reading(inner, change) for inner in found))
+        case Join(left, right):
+            sides = (replace(side, input=reading(side.input, change)) for side in (left, right))
+            return replace(relation, left=next(sides), right=next(sides))
+        case (
+            Filter(input=inner)
+            | Project(input=inner)
+            | Explode(input=inner)
+            | Settle(input=inner)
+            | Distinct(input=inner)
+            | Aggregate(input=inner)
+        ):
+            return replace(relation, input=reading(inner, change))
 
 
 def looked_up(relation: Relation) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from orion.schema import Column, Role, Scalar, Schema
 
@@ -45,6 +46,35 @@ class Window:
                 return f"SESSION ( {self.size_ms} MILLISECONDS )" if self.size_ms else "SESSION"
 
 
+# The formats whose records name a registry's schema by its id, and what the registry calls such a schema.
+SCHEMA_TYPES = {"AVRO": "AVRO", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
+
+
+def subject(topic: str, role: Role) -> str:
+    """Under what name a registry keeps the schemas of a topic's keys or values."""
+    return f"{topic}-{role.lower()}"
+
+
+@dataclass(frozen=True, slots=True)
+class WireSchema:
+    """A registry's schema, as records name it."""
+
+    id: int
+    type: str
+    text: str
+    around: tuple[tuple[str, str], ...] = ()  # the texts it refers to, by name, each after those it needs itself
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What the registry says of a topic's records when a query starts: never journaled, asked anew each time."""
+
+    subject: str
+    reads: tuple[WireSchema, ...] = ()
+    unknown: tuple[int, ...] = ()  # ids that records name and the registry doesn't know
+    writes: WireSchema | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Serde:
     """A format and its settings, for a key or a value."""
@@ -54,6 +84,25 @@ class Serde:
     wrap_single: bool | None = (
         None  # a single column stands in an object (True) or alone (False); None: the format's way
     )
+    schema_id: int | None = None  # the registry's schema to use, instead of the last one of the topic
+    full_name: str | None = None  # of the record or message
+    nullable: Literal["OPTIONAL", "WRAPPER"] | None = None  # how Protobuf tells NULL from a type's zero
+    wiring: Wiring | None = None
+
+    @property
+    def schema_type(self) -> str | None:
+        """The kind of schema that its records name; None: they name none."""
+        return SCHEMA_TYPES.get(self.format)
+
+
+def is_alone(columns: tuple[Column, ...], serde: Serde) -> bool:
+    """Whether a single column stands without a record around it: a key's does, a value's where it is told to.
+
+    Protobuf has nothing but messages.
+    """
+    if len(columns) != 1 or serde.format in ("PROTOBUF", "PROTOBUF_NOSR"):
+        return False
+    return columns[0].role is Role.KEY if serde.wrap_single is None else not serde.wrap_single
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +128,12 @@ class Source:
     statement: str = ""
     query_id: str | None = None  # the query that writes it, if Orion does
     read_only: bool = False  # CREATE SOURCE ...: nothing writes it through SQL, and it isn't altered
+
+    def columns(self, role: Role) -> tuple[Column, ...]:
+        return self.schema.key if role is Role.KEY else self.schema.value
+
+    def serde(self, role: Role) -> Serde:
+        return self.key if role is Role.KEY else self.value
 
     @property
     def row(self) -> Schema:

@@ -11,6 +11,7 @@ from typing import Literal
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Expr, Query, Transient
 from orion.plan.sources import Connector, Kind, Source
+from orion.schema import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,15 @@ class EnsureTopic:
     replicas: int | None = None
     like: str | None = None  # as many partitions as that topic
     config: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSchema:
+    """The registry knows the schema of a source's keys or values; a `declared` one's only where there is none yet."""
+
+    source: Source
+    role: Role
+    declared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,16 @@ class AssertTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class AssertSchema:
+    """The registry has a schema, by its subject or its id or both, or hasn't, before the time is over."""
+
+    subject: str | None
+    id: int | None
+    exists: bool
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class AssertRow:
     """The next record of a source's topic holds these values, or (`deleted`) none under this key. For tests alone."""
 
@@ -155,6 +175,7 @@ class Nothing:
 
 Step = (
     EnsureTopic
+    | RegisterSchema
     | DefineSource
     | StartQuery
     | ReplaceQuery
@@ -172,6 +193,7 @@ Step = (
     | SetProperty
     | SetVariable
     | AssertTopic
+    | AssertSchema
     | AssertRow
     | AssertSource
     | Nothing

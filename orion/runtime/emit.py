@@ -58,7 +58,7 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
 def _letter_headers() -> str:
     told = {
         "orion.error.code": f"split_part({rows.BAD}, ': ', 1)",
-        "orion.error.reason": f"split_part({rows.BAD}, ': ', 2)",
+        "orion.error.reason": f"substring({rows.BAD}, locate(': ', {rows.BAD}) + 2)",
         "orion.source.topic": rows.TOPIC,
         "orion.source.partition": f"CAST({ROWPARTITION} AS STRING)",
         "orion.source.offset": f"CAST({ROWOFFSET} AS STRING)",

@@ -23,6 +23,7 @@ from orion.plan.relations import Query, Transient
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
     AssertRow,
+    AssertSchema,
     AssertSource,
     AssertTopic,
     CreateConnector,
@@ -38,6 +39,7 @@ from orion.plan.steps import (
     Nothing,
     PauseQuery,
     Plan,
+    RegisterSchema,
     ReplaceQuery,
     ResumeQuery,
     SetProperty,
@@ -46,6 +48,7 @@ from orion.plan.steps import (
     Step,
     StopQuery,
 )
+from orion.registry.access import Access
 from orion.runtime import python_functions
 from orion.runtime.insert import insert
 from orion.runtime.jobs import QueryJob, SinkJob, Surroundings
@@ -54,13 +57,15 @@ from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.progress import Progress
 from orion.runtime.push import PushQuery
 from orion.runtime.queries import Queries, QueryStatus
+from orion.runtime.schemas import Schemas
 
 
 class Engine:
     """The running platform below its doors: catalog, queries and sinks on one Spark session and one Kafka cluster."""
 
-    def __init__(self, config: Config, kafka: Kafka, spark: SparkSession) -> None:
+    def __init__(self, config: Config, kafka: Kafka, spark: SparkSession, registry: Access | None = None) -> None:
         self.config = config
+        self.schemas = Schemas(registry)
         self.kafka = kafka
         self.spark = spark
         self._lock = threading.RLock()
@@ -87,8 +92,8 @@ class Engine:
 
     def perform(self, plan: Plan) -> str:
         """Do all of a plan's steps; what to tell about the last."""
-        if len(plan.steps) == 1 and isinstance(plan.steps[0], AssertTopic):
-            return self._await_topic(plan.steps[0])  # waits, and keeps nobody else from working
+        if len(plan.steps) == 1 and isinstance(plan.steps[0], AssertTopic | AssertSchema):
+            return self._await(plan.steps[0])  # waits, and keeps nobody else from working
         with self._lock:
             told, replaced = "Nothing to do.", ""
             for step in _started_before_journaled(plan.steps):
@@ -100,6 +105,8 @@ class Engine:
         match step:
             case EnsureTopic():
                 return self._ensure(step)
+            case RegisterSchema():
+                return self.schemas.register(step)
             case DefineSource(source, done):
                 self.catalog = self._journal.put(self.catalog, source)
                 return f"{source.kind.capitalize()} {source.name} {done}."
@@ -143,14 +150,14 @@ class Engine:
                 self.catalog = self._journal.drop(self.catalog, PythonFunction, name)
                 return f"Function {name} was dropped."
             case InsertRow():
-                insert(self.spark, self.kafka, step)
+                insert(self.spark, self.kafka, replace(step, source=self.schemas.written(step.source)))
                 return "1 row inserted."
             case SetProperty(name, value):
                 return f"Property {name} {'unset' if value is None else f'set to {value}'}."
             case SetVariable(name, value):
                 return f"Variable {name} {'undefined' if value is None else f'defined as {value}'}."
-            case AssertTopic():
-                return self._await_topic(step)
+            case AssertTopic() | AssertSchema():
+                return self._await(step)
             case AssertRow() | AssertSource():
                 raise UserError(
                     "ASSERT_IN_TESTS",
@@ -248,12 +255,13 @@ class Engine:
 
     # ---- assertions --------------------------------------------------------------------------------------------
 
-    def _await_topic(self, step: AssertTopic) -> str:
+    def _await(self, step: AssertTopic | AssertSchema) -> str:
         until = time.monotonic() + step.timeout_ms / 1000
         while True:
-            problem = self._topic_problem(step)
+            problem = self._topic_problem(step) if isinstance(step, AssertTopic) else self.schemas.problem(step)
             if problem is None:
-                return f"Topic {step.topic} {'exists' if step.exists else 'does not exist'}."
+                what = f"Topic {step.topic}" if isinstance(step, AssertTopic) else "The schema"
+                return f"{what} {'exists' if step.exists else 'does not exist'}."
             if time.monotonic() >= until:
                 raise ExpectationFailed("ASSERT_FAILED", problem)
             time.sleep(min(0.2, max(0.0, until - time.monotonic())))
@@ -281,7 +289,7 @@ class Engine:
         source = KafkaSource(
             self.spark, self.kafka.bootstrap, "earliest" if query.from_beginning else "latest", 100_000
         )
-        return PushQuery(query, source, 100)
+        return PushQuery(query, source, 100, self.schemas)
 
     def _around(self, properties: dict[str, str]) -> Surroundings:
         engine = self.config.engine
@@ -290,7 +298,7 @@ class Engine:
         most = int(properties.get("orion.max.records.per.batch", engine.max_records_per_batch))
         trigger = int(properties.get("orion.trigger.ms", engine.trigger_ms))
         source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most)
-        return Surroundings(source, self._checkpoints, self.config.service_id, trigger)
+        return Surroundings(source, self._checkpoints, self.config.service_id, trigger, self.schemas)
 
     @property
     def _checkpoints(self) -> Path:

@@ -17,6 +17,7 @@ from orion.schema import quote, spark_type
 
 
 def insert(spark: SparkSession, kafka: Kafka, step: InsertRow) -> None:
+    """`step` has its source told the schemas that it writes."""
     row = insert_frame(spark, step, time.time_ns() // 1_000_000).collect()[0]
     if step.source.kind is Kind.TABLE and row.key is None:
         raise SchemaError("NULL_KEY", f"The key of a row of {step.source.name} can't be NULL.")

@@ -18,6 +18,7 @@ from orion.runtime.dataframe import outgoing
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.scan import decoded
+from orion.runtime.schemas import Schemas
 from orion.schema import quote
 from orion.sinks import open_sink
 
@@ -30,6 +31,7 @@ class Surroundings:
     checkpoints: Path
     service_id: str
     trigger_ms: int
+    schemas: Schemas
 
     def launch(
         self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]
@@ -91,8 +93,12 @@ class QueryJob:
 
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
         lane = ExactLane(self.around.source.bootstrap, self.group, on_written, self.checkpoint.exists())
-        read = self.around.source.reader_of(self.query.relation)
-        return self.around.launch(outgoing(self.query, read), self.id, self.checkpoint, lane)
+        query = self.around.schemas.bound(self.query)
+        read = self.around.source.reader_of(query.relation)
+        return self.around.launch(outgoing(query, read), self.id, self.checkpoint, lane)
+
+    def learn(self, error: str) -> bool:
+        return self.around.schemas.learn(error)
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,7 @@ class SinkJob:
         return self.around.checkpoints / f"connector-{self.connector.identity}"
 
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
-        source = self.connector.sources[0]
+        source = self.around.schemas.read(self.connector.sources[0])
         plugin = open_sink(self.connector)
         group = f"{self.around.service_id}.connector.{self.connector.identity}"
         lane = ExactLane(self.around.source.bootstrap, group, on_written, self.checkpoint.exists())
@@ -140,3 +146,6 @@ class SinkJob:
                 batch.unpersist()
 
         return self.around.launch(decoded(self.around.source.stream(source), source), self.id, self.checkpoint, write)
+
+    def learn(self, error: str) -> bool:
+        return self.around.schemas.learn(error)

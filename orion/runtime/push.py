@@ -21,6 +21,7 @@ from orion.plan.relations import Named, Transient
 from orion.runtime import rows
 from orion.runtime.dataframe import build
 from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.schemas import Schemas
 from orion.schema import Scalar, SqlType, quote
 
 # A reader that falls this many rows behind holds its own query up, and no other.
@@ -31,7 +32,7 @@ _JSON = "map('ignoreNullFields', 'false', 'timestampFormat', \"yyyy-MM-dd'T'HH:m
 class PushQuery:
     """An iterator of rows, each a list in the order of `columns`. Close it to end the stream."""
 
-    def __init__(self, query: Transient, source: KafkaSource, trigger_ms: int) -> None:
+    def __init__(self, query: Transient, source: KafkaSource, trigger_ms: int, schemas: Schemas) -> None:
         self.id = f"transient_{query.source}_{uuid.uuid4().hex[:12]}"
         self.columns: tuple[Named, ...] = query.columns
         self._limit = query.limit
@@ -39,14 +40,19 @@ class PushQuery:
         self._waiting: queue.Queue[list[Any]] = queue.Queue(_MOST_WAITING)
         self._closed = threading.Event()
         self._checkpoint = Path(tempfile.mkdtemp(prefix="orion-push-"))
-        frame = build(query.relation, source.reader_of(query.relation), query.tasks)
+        self._query, self._source, self._schemas, self._trigger_ms = query, source, schemas, trigger_ms
+        self._stream = self._start()
+
+    def _start(self) -> StreamingQuery:
+        relation = self._schemas.bound_relation(self._query.relation)
+        frame = build(relation, self._source.reader_of(relation), self._query.tasks)
         shown = ", ".join(f"'{n}', {_shown(quote(c.name), c.expr.type)}" for n, c in enumerate(self.columns))
         bad = f"{rows.BAD} IS NULL AND " if rows.BAD in frame.columns else ""
         frame = frame.where(f"{bad}NOT {rows.DELETED}").selectExpr(f"to_json(named_struct({shown}), {_JSON}) AS row")
-        self._stream: StreamingQuery = (
+        return (
             frame.writeStream.outputMode("update")
             .option("checkpointLocation", str(self._checkpoint))
-            .trigger(processingTime=f"{trigger_ms} milliseconds")
+            .trigger(processingTime=f"{self._trigger_ms} milliseconds")
             .foreachBatch(self._take)
             .start()
         )
@@ -69,9 +75,20 @@ class PushQuery:
             return row
         except queue.Empty:
             if not self._stream.isActive and not self._closed.is_set() and self._waiting.empty():
-                failure = self._stream.exception()
-                raise ExternalError("PUSH_QUERY_FAILED", f"The query stopped: {failure}.") from failure
+                self._go_on(self._stream.exception())
             return None
+
+    def _go_on(self, failure: BaseException | None) -> None:
+        """After a stop: from where it was, if it stopped to ask for a schema that is known by now."""
+        try:
+            if self._schemas.learn(str(failure)):
+                self._stream = self._start()
+                return
+        except ExternalError as error:
+            if error.code == "SCHEMA_AWAITED":
+                return  # the next look asks again
+            raise
+        raise ExternalError("PUSH_QUERY_FAILED", f"The query stopped: {failure}.") from failure
 
     @property
     def is_done(self) -> bool:

@@ -18,7 +18,7 @@ import structlog
 from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
-from orion.errors import Conflict
+from orion.errors import Conflict, ExternalError
 from orion.runtime.progress import Progress
 
 log = structlog.get_logger()
@@ -32,6 +32,7 @@ class State(StrEnum):
     RUNNING = "RUNNING"
     PAUSED = "PAUSED"
     RESTARTING = "RESTARTING"
+    WAITING = "WAITING"  # for something that another system will tell
     ERROR = "ERROR"
 
 
@@ -66,6 +67,9 @@ class Job(Protocol):
     @property
     def scans(self) -> int: ...
     def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery: ...
+    def learn(self, error: str) -> bool:
+        """Whether an error was a question, and is answered now; raises ExternalError while there is no answer."""
+        ...
 
 
 @dataclass
@@ -83,6 +87,7 @@ class Supervised:
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
     _started_at: float = 0.0
+    _question: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -103,13 +108,33 @@ class Supervised:
             if self.stream is not None and self.state is State.RUNNING:
                 self._take_progress(self.stream)
                 if not self.stream.isActive:
-                    self._failed(_reason(self.stream.exception()))
+                    failure = self.stream.exception()
+                    self._question = str(failure)
+                    self._ask(_reason(failure))
+            elif self.state is State.WAITING and time.monotonic() >= self._retry_at:
+                self._ask(self.error or "")
             elif self.state is State.RESTARTING and time.monotonic() >= self._retry_at:
-                self.restarts += self._started_at > 0
-                try:
-                    self.start()
-                except Exception as error:
-                    self._failed(_reason(error))
+                self._restart()
+
+    def _restart(self) -> None:
+        self.restarts += self._started_at > 0
+        try:
+            self.start()
+        except Exception as error:
+            self._failed(_reason(error))
+
+    def _ask(self, reason: str) -> None:
+        """A stream that stopped with a question goes on as soon as that is answered."""
+        try:
+            answered = self.job.learn(self._question)
+        except ExternalError as error:
+            self.state, self.error = State.WAITING, error.message
+            self._retry_at = time.monotonic() + (error.retry_after or _FIRST_WAIT_S)
+            return
+        if answered:
+            self._restart()
+        else:
+            self._failed(reason)
 
     def _failed(self, reason: str) -> None:
         if time.monotonic() - self._started_at > _HEALTHY_S:

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from orion.app import Orion
 from orion.config import Config
 from orion.errors import ConfigError
-from orion.hub.kafka import Kafka
 from orion.hub.running import Running
 from orion.registry import api
-from orion.registry.log import KafkaLog
 from orion.registry.store import Registry
 from orion.web.server import Server, bound
 
@@ -36,9 +34,9 @@ def running(config: Config, progress: Callable[[str], None]) -> Iterator[Platfor
         if registry_sock is not None:
             stack.enter_context(closing(registry_sock))
         orion = stack.enter_context(Orion.start(config, progress))
-        registry = None
-        if registry_sock is not None:
-            registry = stack.enter_context(serving_registry(Registry(KafkaLog(Kafka(orion.bootstrap))), registry_sock))
+        registry = config.registry.url
+        if registry_sock is not None and orion.registry is not None:
+            registry = stack.enter_context(serving_registry(orion.registry, registry_sock))
         server = Server.start(orion, sock)
         stack.callback(server.stop)
         Running(os.getpid(), orion.bootstrap, server.url, config.service_id, registry).write(config.data)
@@ -49,20 +47,17 @@ def running(config: Config, progress: Callable[[str], None]) -> Iterator[Platfor
 @contextmanager
 def serving_registry(registry: Registry, sock: socket.socket) -> Iterator[str]:
     """A registry's API on a socket; gives its URL."""
+    server = Server.serve(api.application(registry), sock)
     try:
-        server = Server.serve(api.application(registry), sock)
-        try:
-            yield server.url
-        finally:
-            server.stop()
+        yield server.url
     finally:
-        registry.close()
+        server.stop()
 
 
 def _registry_socket(config: Config, progress: Callable[[str], None]) -> socket.socket | None:
     """Where the registry listens. Two platforms on a machine both want the usual port: the second takes a free one."""
     wanted = config.registry
-    if not wanted.enabled:
+    if not wanted.enabled or wanted.url is not None:
         return None
     try:
         return bound(wanted.host, wanted.port)

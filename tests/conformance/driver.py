@@ -29,6 +29,7 @@ from orion.runtime import session
 from orion.schema import Role, Schema
 from orion.testing import Desk, Given
 from tests.conformance import wire
+from tests.conformance.shelf import Shelf
 
 THREADS = int(os.environ.get("THREADS", "4"))
 
@@ -37,9 +38,11 @@ PROPERTIES = {"orion.tasks": "1", "cache.max.bytes.buffering": "0"}
 
 
 def answer(spark: session.Spark, case: dict[str, Any]) -> dict[str, Any]:
-    desk = Desk(spark, PROPERTIES | _known(case.get("properties") or {}))
+    shelf = Shelf(case.get("topics") or [])
+    desk = Desk(spark, PROPERTIES | _known(case.get("properties") or {}), registry=shelf)
     for at, statement in enumerate(case["statements"]):
         try:
+            shelf.hear(statement)
             desk.execute(statement)
         except UnsupportedError as error:
             return _failed(case, "unsupported", at, error)
@@ -49,11 +52,11 @@ def answer(spark: session.Spark, case: dict[str, Any]) -> dict[str, Any]:
             return _failed(case, "error", at, traceback.format_exc(limit=-4))
     topics = {s.topic: s for s in reversed(list(desk.catalog.sources.values()))}
     try:
-        desk.log = [given(r, topics.get(r["topic"])) for r in case.get("inputs", ())] + desk.log
+        desk.log = [given(r, topics.get(r["topic"]), shelf) for r in case.get("inputs", ())] + desk.log
         made = desk.settle()
     except Exception as error:
         return _failed(case, "error", None, _short(error))
-    outputs = [output(r, topics.get(r.topic)) for r in (*made, *desk.inserted)]
+    outputs = [output(r, topics.get(r.topic), shelf) for r in (*made, *desk.inserted)]
     schemas = {n: {"type": s.kind.lower(), "schema": _schema(s.schema)} for n, s in desk.catalog.sources.items()}
     told = {"status": "ok", "failed_statement": None, "error": None}
     return {"id": case["id"], **told, "outputs": outputs, "schemas": schemas}
@@ -75,26 +78,26 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {text[:1500]}"
 
 
-def given(record: dict[str, Any], source: Source | None) -> Given:
+def given(record: dict[str, Any], source: Source | None, shelf: Shelf) -> Given:
     headers = tuple(
         (h["key"], None if h.get("value_b64") is None else base64.b64decode(h["value_b64"]))
         for h in record.get("headers") or ()
     )
     return Given(
         record["topic"],
-        wire.encode_key(source, record.get("key"), record.get("window")),
-        wire.encode_value(source, record.get("value")),
+        wire.encode_key(source, record.get("key"), record.get("window"), shelf),
+        wire.encode_value(source, record.get("value"), shelf),
         int(record.get("timestamp") or 0),
         headers,
     )
 
 
-def output(record: Given, source: Source | None) -> dict[str, Any]:
-    key, window = wire.decode_key(source, record.key)
+def output(record: Given, source: Source | None, shelf: Shelf) -> dict[str, Any]:
+    key, window = wire.decode_key(source, record.key, shelf)
     return {
         "topic": record.topic,
         "key": key,
-        "value": wire.decode_value(source, record.value),
+        "value": wire.decode_value(source, record.value, shelf),
         "timestamp": record.timestamp,
         "window": window,
         "headers": [

@@ -12,9 +12,12 @@ import struct
 from decimal import Decimal
 from typing import Any
 
-from orion.plan.sources import Serde, Source, WindowKind
-from orion.schema import Column, Scalar
+from orion.plan.sources import Serde, Source, WindowKind, WireSchema, subject
+from orion.schema import Column, Role, Scalar
+from tests.conformance import avro_wire, protobuf_wire
+from tests.conformance.shelf import Shelf
 
+_HEADER = struct.Struct(">bI")
 _NUMBER = "\ue000"
 
 
@@ -38,10 +41,10 @@ def loads(text: str | bytes) -> Any:
     return json.loads(text, parse_float=Decimal)
 
 
-def encode_key(source: Source | None, key: Any, window: dict[str, Any] | None) -> bytes | None:
+def encode_key(source: Source | None, key: Any, window: dict[str, Any] | None, shelf: Shelf) -> bytes | None:
     if source is None:
         return _plain(key)
-    body = _encode(source.key, source.schema.key, key)
+    body = _encode(source, Role.KEY, key, shelf)
     if body is None or source.window is None:
         return body
     if window is None:
@@ -52,23 +55,23 @@ def encode_key(source: Source | None, key: Any, window: dict[str, Any] | None) -
     return body + start
 
 
-def encode_value(source: Source | None, value: Any) -> bytes | None:
-    return _plain(value) if source is None else _encode(source.value, source.schema.value, value)
+def encode_value(source: Source | None, value: Any, shelf: Shelf) -> bytes | None:
+    return _plain(value) if source is None else _encode(source, Role.VALUE, value, shelf)
 
 
-def decode_key(source: Source | None, key: bytes | None) -> tuple[Any, dict[str, Any] | None]:
+def decode_key(source: Source | None, key: bytes | None, shelf: Shelf) -> tuple[Any, dict[str, Any] | None]:
     if source is None or source.window is None or key is None:
-        return (_text(key) if source is None else _decode(source.key, source.schema.key, key)), None
+        return (_text(key) if source is None else _decode(source, Role.KEY, key, shelf)), None
     if source.window.kind is WindowKind.SESSION:
         end, start = struct.unpack(">qq", key[-16:])
-        return _decode(source.key, source.schema.key, key[:-16]), {"start": start, "end": end, "type": "session"}
+        return _decode(source, Role.KEY, key[:-16], shelf), {"start": start, "end": end, "type": "session"}
     (start,) = struct.unpack(">q", key[-8:])
     window = {"start": start, "end": start + source.window.size_ms, "type": "time"}
-    return _decode(source.key, source.schema.key, key[:-8]), window
+    return _decode(source, Role.KEY, key[:-8], shelf), window
 
 
-def decode_value(source: Source | None, value: bytes | None) -> Any:
-    return _text(value) if source is None else _decode(source.value, source.schema.value, value)
+def decode_value(source: Source | None, value: bytes | None, shelf: Shelf) -> Any:
+    return _text(value) if source is None else _decode(source, Role.VALUE, value, shelf)
 
 
 def _plain(value: Any) -> bytes | None:
@@ -81,16 +84,56 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode(errors="replace")
 
 
-def _encode(serde: Serde, columns: tuple[Column, ...], value: Any) -> bytes | None:
+def _encode(source: Source, role: Role, value: Any, shelf: Shelf) -> bytes | None:
     if value is None:
         return None
+    serde, columns = source.serde(role), source.columns(role)
     match serde.format:
+        case "AVRO" | "JSON_SR" | "PROTOBUF":
+            schema = _schema(source, role, shelf)
+            return _HEADER.pack(0, schema.id) + _body(schema, serde, value)
+        case "PROTOBUF_NOSR":
+            return protobuf_wire.encode_bare(_own_schema(serde, columns), serde.full_name, value)
         case "JSON":
             return dumps(value).encode()
         case "KAFKA":
             return _kafka_bytes(columns[0], value) if columns else _plain(value)
         case _:
             return _plain(value)
+
+
+def _schema(source: Source, role: Role, shelf: Shelf) -> WireSchema:
+    """By which a case's records are written: the one the source names, else the topic's last."""
+    number = source.serde(role).schema_id
+    found = shelf.latest(subject(source.topic, role)) if number is None else shelf.by_id(number)
+    assert found is not None
+    return found
+
+
+def _own_schema(serde: Serde, columns: tuple[Column, ...]) -> WireSchema:
+    from orion.formats import protobuf_schema
+
+    return WireSchema(0, "PROTOBUF", protobuf_schema.schema_of(columns, serde))
+
+
+def _body(schema: WireSchema, serde: Serde, value: Any) -> bytes:
+    match schema.type:
+        case "AVRO":
+            return avro_wire.encode(schema, value)
+        case "PROTOBUF":
+            return protobuf_wire.encode(schema, serde.full_name, value)
+        case _:
+            return dumps(value).encode()
+
+
+def _unpacked(schema: WireSchema, raw: bytes) -> Any:
+    match schema.type:
+        case "AVRO":
+            return avro_wire.decode(schema, raw)
+        case "PROTOBUF":
+            return protobuf_wire.decode(schema, raw)
+        case _:
+            return loads(raw)
 
 
 def _kafka_bytes(column: Column, value: Any) -> bytes:
@@ -109,10 +152,17 @@ def _kafka_bytes(column: Column, value: Any) -> bytes:
             return str(value).encode()
 
 
-def _decode(serde: Serde, columns: tuple[Column, ...], raw: bytes | None) -> Any:
+def _decode(source: Source, role: Role, raw: bytes | None, shelf: Shelf) -> Any:
     if raw is None:
         return None
+    serde, columns = source.serde(role), source.columns(role)
     match serde.format:
+        case "AVRO" | "JSON_SR" | "PROTOBUF":
+            schema = shelf.by_id(_HEADER.unpack(raw[:5])[1])
+            assert schema is not None
+            return _unpacked(schema, raw[5:])
+        case "PROTOBUF_NOSR":
+            return protobuf_wire.decode_bare(_own_schema(serde, columns), serde.full_name, raw)
         case "JSON":
             return loads(raw)
         case "KAFKA":

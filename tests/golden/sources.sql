@@ -135,7 +135,7 @@ CREATE STREAM s (rowtime BIGINT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON')
 
 -- error: BindError NO_COLUMNS 1:15
 -- message: The statement names no columns.
--- hint: Columns are inferred only from a schema registry, which is not there yet: name them.
+-- hint: Name them, or use a format that has them in a schema registry: AVRO, JSON_SR, PROTOBUF.
 CREATE STREAM s WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
 
 -- error: BindError TOPIC_MISSING 1:15
@@ -279,6 +279,7 @@ CREATE STREAM s (a ARRAY<INT>) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'DELIMITE
 
 -- error: BindError INVALID_PROPERTY 1:15
 -- message: The format JSON has no property VALUE_SCHEMA_ID.
+-- hint: It goes with AVRO, JSON_SR, PROTOBUF.
 CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', VALUE_SCHEMA_ID = 3);
 
 -- error: BindError INVALID_PROPERTY 1:14

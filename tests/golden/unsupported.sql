@@ -9,18 +9,6 @@ CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORM
 -- hint: Add EMIT CHANGES to follow the rows as they come.
 SELECT * FROM t WHERE k = 'a';
 
--- error: UnsupportedError FORMAT_NOT_YET 1:15
--- message: The format AVRO is not supported yet.
-CREATE STREAM a (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'AVRO');
-
--- error: UnsupportedError FORMAT_NOT_YET 1:15
--- message: The format PROTOBUF is not supported yet.
-CREATE STREAM a WITH (KAFKA_TOPIC = 's', FORMAT = 'protobuf');
-
--- error: UnsupportedError FORMAT_NOT_YET 1:15
--- message: The format JSON_SR is not supported yet.
-CREATE STREAM a (v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON_SR');
-
 -- error: UnsupportedError SOURCE_CONNECTOR 1:1
 -- message: Source connectors are not run yet.
 CREATE SOURCE CONNECTOR c WITH ('connector.class' = 'datagen');
@@ -29,14 +17,6 @@ CREATE SOURCE CONNECTOR c WITH ('connector.class' = 'datagen');
 -- message: The settings of a server are not changed while it runs.
 -- hint: Write them into orion.yaml and start again, or SET them for this session.
 ALTER SYSTEM 'auto.offset.reset' = 'earliest';
-
--- error: UnsupportedError ASSERT_SCHEMA 1:1
--- message: ASSERT SCHEMA needs a schema registry, which is not there yet.
-ASSERT SCHEMA SUBJECT 's-value' TIMEOUT 3 SECONDS;
-
--- error: UnsupportedError ASSERT_SCHEMA 1:1
--- message: ASSERT SCHEMA needs a schema registry, which is not there yet.
-ASSERT NOT EXISTS SCHEMA ID 3;
 
 -- What a client does, it does itself.
 -- error: ParseError CLIENT_STATEMENT 1:1

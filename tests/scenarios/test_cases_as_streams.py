@@ -16,6 +16,7 @@ from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
 from orion.testing import Given
 from tests.conformance.driver import PROPERTIES, given, output
+from tests.conformance.shelf import Shelf
 from tests.conformance.test_cases import CASES, check
 from tests.scenarios.conftest import everything
 
@@ -35,13 +36,13 @@ def test_case_as_streams(orion: Orion, case: dict[str, Any]) -> None:
         topics = {s.topic: s for s in made}
         for record in case["in"]:
             topic = prefix + record["topic"]
-            sent = given({**record, "topic": topic, "timestamp": record["at"]}, topics[topic])
+            sent = given({**record, "topic": topic, "timestamp": record["at"]}, topics[topic], Shelf([]))
             send_all(orion.kafka, topic, [Outgoing(sent.value, sent.key, timestamp=sent.timestamp)])
             assert orion.drain(90), [q for q in orion.queries() if q.lag]
         outputs = []
         for source in made:
             for r in everything(orion.kafka, source.topic):
-                found = output(Given(r.topic, r.key, r.value, r.timestamp or 0, r.headers), source)
+                found = output(Given(r.topic, r.key, r.value, r.timestamp or 0, r.headers), source, Shelf([]))
                 outputs.append({**found, "topic": source.topic.removeprefix(prefix)})
         check(case, outputs)
     finally:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 
 from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing
@@ -114,6 +115,8 @@ def test_results_are_as_if_nothing_had_happened(server: Server, tmp_path: Path) 
     running = server.start("--file", str(script))
     kafka = Kafka(running.bootstrap)
     wait(lambda: len(sql(running.url, "SHOW CONNECTORS;")[0]["connectors"]) == 1, "the script didn't run", 120)
+    with SchemaRegistryClient({"url": running.registry}) as registry:
+        assert registry.register_schema("cr-value", Schema('"string"', "AVRO")) == 1
     expected = feed(kafka, range(RECORDS // 2))
     # Killed while the queries are in the middle of reading what was just written.
     wait(lambda: sum(kafka.end_offsets("CR_CLEAN").values()) > 0, "nothing was written")
@@ -122,6 +125,9 @@ def test_results_are_as_if_nothing_had_happened(server: Server, tmp_path: Path) 
 
     running = server.start()
     kafka = Kafka(running.bootstrap)
+    with SchemaRegistryClient({"url": running.registry}) as registry:
+        assert registry.get_latest_version("cr-value").schema_id == 1
+        assert registry.register_schema("cr-value", Schema('["null", "string"]', "AVRO")) == 2
     expected += feed(kafka, range(RECORDS // 2, RECORDS))
     wait_until_drained(running.url)
 

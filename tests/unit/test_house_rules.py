@@ -27,7 +27,8 @@ PLUGINS: dict[str, set[str]] = {
         "spool",
         "target",
     },  # what commands share
-    "orion.formats": set(),
+    # What the formats with schemas share, and how such schemas are read.
+    "orion.formats": {"avro_schema", "framing", "json_schema", "naming", "protobuf_schema", "protobuf_types"},
     "orion.ksql.functions": {"declare", "signatures"},  # what declarations are made of
     "orion.ksql.statements": {"create_as"},  # reached through create_source: both begin alike
     "orion.sinks": set(),

@@ -1,6 +1,7 @@
-"""ASSERT [NOT EXISTS] TOPIC ..., and what scripts of tests assert: VALUES, NULL VALUES, STREAM and TABLE.
+"""ASSERT [NOT EXISTS] TOPIC and SCHEMA, and what scripts of tests assert: VALUES, NULL VALUES, STREAM and TABLE.
 
 ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS=n, REPLICAS=n)] [TIMEOUT n unit]
+ASSERT [NOT EXISTS] SCHEMA [SUBJECT name] [ID n] [TIMEOUT n unit]
 ASSERT VALUES source [(columns)] VALUES (...)
 ASSERT NULL VALUES source [(columns)] KEY (...)
 ASSERT STREAM | TABLE name (columns) WITH (...)
@@ -10,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from orion.errors import BindError, Span, UnsupportedError, hint_nearest
+from orion.errors import BindError, Span, hint_nearest
 from orion.ksql import ast
 from orion.ksql.context import Context, Statement
 from orion.ksql.parser import Parser
 from orion.ksql.statements import create_source, insert
 from orion.ksql.tokens import Kind as TokenKind
 from orion.plan.sources import Kind, Source
-from orion.plan.steps import Ask, AssertRow, AssertSource, AssertTopic, DefineSource, InsertRow, Step
+from orion.plan.steps import Ask, AssertRow, AssertSchema, AssertSource, AssertTopic, DefineSource, InsertRow, Step
 
 STARTS = (("ASSERT",),)
 
@@ -47,6 +48,17 @@ class Topic:
                 raise BindError("INVALID_PROPERTY", f"{name} must be a whole number.", span=self.span)
             wanted.append((name.upper(), int(value)))
         return (AssertTopic(self.name, self.exists, tuple(wanted), self.timeout_ms),)
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    subject: str | None
+    id: int | None
+    exists: bool
+    timeout_ms: int
+
+    def plan(self, context: Context) -> tuple[Step, ...] | Ask:
+        return (AssertSchema(self.subject, self.id, self.exists, self.timeout_ms),)
 
 
 @dataclass(frozen=True)
@@ -90,18 +102,12 @@ class Declared:
 
 
 def parse(parser: Parser) -> Statement:
-    start = parser.at
     parser.expect("ASSERT")
     exists = not parser.accept("NOT", "EXISTS")
     if parser.accept("TOPIC"):
         return _topic(parser, exists)
     if parser.accept("SCHEMA"):
-        raise UnsupportedError(
-            "ASSERT_SCHEMA",
-            "ASSERT SCHEMA needs a schema registry, which is not there yet.",
-            span=parser.span_from(start),
-            text=parser.text,
-        )
+        return _schema(parser, exists)
     if exists and parser.is_word("VALUES", "NULL"):
         return _values(parser)
     if exists and parser.is_word("STREAM", "TABLE"):
@@ -111,13 +117,28 @@ def parse(parser: Parser) -> Statement:
 
 
 def _topic(parser: Parser, exists: bool) -> Topic:
-    at, token = parser.at, parser.token
-    # A bare topic name keeps its case: Kafka tells upper from lower.
-    name = parser.advance().raw if token.kind is TokenKind.WORD else parser.string_or_name("a topic")
+    at = parser.at
+    name = _as_written(parser, "a topic")
     span = parser.span_from(at)
     settings = parser.properties() if parser.accept("WITH") else {}
-    timeout = parser.duration_ms() if parser.accept("TIMEOUT") else _TIMEOUT_MS
-    return Topic(name, exists, settings, timeout, span)
+    return Topic(name, exists, settings, _timeout(parser), span)
+
+
+def _schema(parser: Parser, exists: bool) -> RegisteredSchema:
+    if not parser.is_word("SUBJECT", "ID"):
+        parser.fail("SUBJECT or ID", "SUBJECT", "ID")
+    name = _as_written(parser, "a subject") if parser.accept("SUBJECT") else None
+    number = parser.integer("a schema's id") if parser.accept("ID") else None
+    return RegisteredSchema(name, number, exists, _timeout(parser))
+
+
+def _as_written(parser: Parser, what: str) -> str:
+    """A name that is no name of SQL's: bare or in quotes, it keeps its case."""
+    return parser.advance().raw if parser.token.kind is TokenKind.WORD else parser.string_or_name(what)
+
+
+def _timeout(parser: Parser) -> int:
+    return parser.duration_ms() if parser.accept("TIMEOUT") else _TIMEOUT_MS
 
 
 def _values(parser: Parser) -> Values:

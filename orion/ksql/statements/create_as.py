@@ -11,6 +11,7 @@ from orion.ksql.context import Context, check_free
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
+from orion.ksql.registering import check_named, registered
 from orion.ksql.time_to_live import limited
 from orion.plan.relations import Query
 from orion.plan.sources import Kind, Source
@@ -58,8 +59,10 @@ class CreateAs:
             tuple(sorted(context.properties.items())),
             tasks=context.tasks,
         )
+        check_named(sink, context, head.span)
+        schemas = registered(sink, declared=False)
         if replaced is not None:
-            return replacement.by_query(replaced, query, context, head.span)
+            return (*schemas, *replacement.by_query(replaced, query, context, head.span))
         topic = EnsureTopic(
             sink.topic,
             written.number("PARTITIONS"),
@@ -67,7 +70,7 @@ class CreateAs:
             analysed.source.topic,
             tuple((table_config(sink) | written.topic_config(sink.kind, sink.window)).items()),
         )
-        return (topic, DefineSource(sink), StartQuery(query))
+        return (topic, *schemas, DefineSource(sink), StartQuery(query))
 
     def _check_kind(self, analysed: Analysed) -> None:
         if analysed.kind is not self.head.kind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orion.errors import BindError, Span
 from orion.ksql import replacement
@@ -11,9 +11,10 @@ from orion.ksql.context import Context, Statement, check_free
 from orion.ksql.parser import Parser
 from orion.ksql.projection import MAP_AS_KEY, MAP_AS_KEY_HINT, RESERVED_COLUMNS, keys_first
 from orion.ksql.properties import With
+from orion.ksql.registering import registered
 from orion.ksql.statements import create_as
 from orion.ksql.tokens import Kind as TokenKind
-from orion.plan.sources import Kind, Source
+from orion.plan.sources import SCHEMA_TYPES, Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, Step
 from orion.schema import Array, Column, Field, Role, Scalar, Schema, SqlType, Struct
 
@@ -47,7 +48,6 @@ class CreateSource:
             check_free(context, self.name, self.kind, self.span)
         written = With.of(self.properties, self.span, context.properties)
         schema = keys_first(self.columns)
-        _check_columns(self, schema)
         if written.text("KAFKA_TOPIC") is None:
             raise BindError(
                 "TOPIC_MISSING",
@@ -55,16 +55,18 @@ class CreateSource:
                 span=self.span,
                 hint=f"For example WITH (KAFKA_TOPIC='{self.name.lower()}', VALUE_FORMAT='JSON').",
             )
-        for side in ("KEY", "VALUE"):
-            written.format(side)  # one that comes later is said before anything that hangs on it
+        schema, alone = self._inferred(written, schema, context)
         if not schema.columns:
             raise BindError(
                 "NO_COLUMNS",
                 "The statement names no columns.",
                 span=self.span,
-                hint="Columns are inferred only from a schema registry, which is not there yet: name them.",
+                hint=f"Name them, or use a format that has them in a schema registry: {', '.join(SCHEMA_TYPES)}.",
             )
+        _check_key(self, schema)
         source = self._source(written, schema, context.text)
+        if alone:
+            source = replace(source, value=replace(source.value, wrap_single=False))
         ensure = EnsureTopic(
             source.topic,
             written.number("PARTITIONS"),
@@ -74,7 +76,25 @@ class CreateSource:
         )
         if replaced is not None:
             return replacement.by_declaration(replaced, source, ensure, self.span)
-        return (ensure, DefineSource(source))
+        return (ensure, *registered(source, declared=True), DefineSource(source))
+
+    def _inferred(self, written: With, schema: Schema, context: Context) -> tuple[Schema, bool]:
+        """With the registry's columns where none are named; and whether the value is one that stands alone."""
+        columns, alone = list(schema.columns), False
+        for role, named in ((Role.KEY, schema.key), (Role.VALUE, schema.value)):
+            serde = written.schema_serde(role)
+            if serde is None:
+                continue
+            if named and serde.schema_id is not None:
+                message = f"Columns and {role}_SCHEMA_ID can't both be given: the schema has the columns."
+                raise BindError("INVALID_PROPERTY", message, span=self.span)
+            if not named:
+                found = context.inferred(written.topic(self.name), role, serde, self.span)
+                columns += found.columns
+                alone = alone or (role is Role.VALUE and found.alone)
+        made = keys_first(columns)
+        _check_columns(self, made)
+        return made, alone
 
     def _source(self, written: With, schema: Schema, text: str) -> Source:
         return Source(
@@ -101,7 +121,10 @@ def _check_columns(statement: CreateSource, schema: Schema) -> None:
     if len(set(names)) != len(names) or (None in names and len(names) > 1):
         message = "There is one HEADERS column, or one HEADER('name') for each name."
         raise BindError("DUPLICATE_HEADERS", message, span=statement.span)
-    if statement.kind is Kind.TABLE and schema.columns and not schema.key:
+
+
+def _check_key(statement: CreateSource, schema: Schema) -> None:
+    if statement.kind is Kind.TABLE and not schema.key:
         raise BindError(
             "PRIMARY_KEY_MISSING",
             f"Tables require a PRIMARY KEY. Please define one for {statement.name}.",

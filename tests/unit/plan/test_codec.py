@@ -36,7 +36,7 @@ from orion.plan.relations import (
     Union,
     Within,
 )
-from orion.plan.sources import Connector, Kind, Serde, Source, Timestamp, Window, WindowKind
+from orion.plan.sources import Connector, Kind, Serde, Source, Timestamp, Window, WindowKind, WireSchema, Wiring
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, Schema, SqlType, Struct
 
 words = st.text(max_size=8)
@@ -52,7 +52,13 @@ types: st.SearchStrategy[SqlType] = st.recursive(
 pairs = st.lists(st.tuples(words, words), max_size=2).map(tuple)
 columns = st.builds(Column, words, types, st.sampled_from(Role), st.none() | words, st.none() | words)
 schemas = st.builds(Schema, st.lists(columns, max_size=3).map(tuple))
-serdes = st.builds(Serde, words, st.none() | words, st.none() | st.booleans())
+wire_schemas = st.builds(WireSchema, st.integers(), words, words, pairs)
+some_schemas = st.lists(wire_schemas, max_size=1).map(tuple)
+wirings = st.builds(Wiring, words, some_schemas, st.tuples(st.integers()), st.none() | wire_schemas)
+serdes = st.builds(
+    Serde, words, st.none() | words, st.none() | st.booleans(), st.none() | st.integers(), st.none() | words,
+    st.sampled_from((None, "OPTIONAL", "WRAPPER")), st.none() | wirings,
+)  # fmt: skip
 windows = st.builds(Window, st.sampled_from(WindowKind), st.integers(), st.integers(), st.integers())
 timestamps = st.builds(Timestamp, words, st.none() | words)
 all_sources = st.builds(
@@ -95,7 +101,7 @@ PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     WindowKind: st.sampled_from(WindowKind), Decimal: st.builds(Decimal, st.integers(), st.integers()),
     Array: st.builds(Array, types), Map: st.builds(Map, types, types), Field: st.builds(Field, words, types),
     Struct: st.builds(Struct, st.lists(st.builds(Field, words, types)).map(tuple)), Column: columns, Schema: schemas,
-    Serde: serdes, Window: windows, Timestamp: timestamps, Source: all_sources, Expr: exprs,
+    WireSchema: wire_schemas, Wiring: wirings, Serde: serdes, Window: windows, Timestamp: timestamps, Source: all_sources, Expr: exprs,
     Named: st.builds(Named, words, exprs), AggregateCall: calls, Scan: st.builds(Scan, all_sources),
     Filter: st.builds(Filter, trees, exprs), Project: st.builds(Project, trees, named),
     Aggregate: st.builds(Aggregate, trees, named, st.tuples(calls), windows, exprs, named, words), Query: queries,

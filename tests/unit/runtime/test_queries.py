@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql.streaming.query import StreamingQuery
 
+from orion.errors import ExternalError
 from orion.runtime import queries
 from orion.runtime.progress import Progress
 from orion.runtime.queries import Queries, State, Supervised
@@ -57,6 +58,7 @@ class FakeJob:
     dead_letters: str = "dlq.O"
     scans: int = 1
     refuses: Exception | None = None  # what the next starts end with
+    away: ExternalError | None = None  # what keeps questions from being answered
     streams: list[FakeStream] = field(default_factory=list)
     on_written: Callable[[Counter[str]], None] = print
 
@@ -66,6 +68,11 @@ class FakeJob:
         self.on_written = on_written
         self.streams.append(FakeStream())
         return cast(StreamingQuery, self.streams[-1])
+
+    def learn(self, error: str) -> bool:
+        if self.away is not None:
+            raise self.away
+        return "schema?" in error
 
 
 @pytest.fixture
@@ -149,6 +156,26 @@ def test_a_minute_of_health_begins_the_waits_anew(entry: Supervised, job: FakeJo
     job.streams[-1].fail("boom")
     entry.look()
     assert waits(entry, clock) == 1.0
+
+
+def test_a_stream_that_asks_goes_on_at_once_when_it_is_answered(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+    job.streams[0].fail("schema?")
+    entry.look()
+    assert (entry.status().state, entry.status().error, entry.status().restarts) == ("RUNNING", None, 1)
+    assert len(job.streams) == 2
+
+
+def test_a_stream_waits_until_its_question_is_answered(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+    job.away = ExternalError("SCHEMA_AWAITED", "waits for schema 7", retry_after=0.5)
+    job.streams[0].fail("schema?")
+    entry.look()
+    for _ in range(100):
+        clock.now += 0.5
+        entry.look()
+    assert (entry.status().state, entry.status().error, len(job.streams)) == ("WAITING", "waits for schema 7", 1)
+    job.away = None
+    assert waits(entry, clock) == 0.5
+    assert (entry.status().state, entry.status().error, len(job.streams)) == ("RUNNING", None, 2)
 
 
 def test_a_paused_job_is_left_alone(entry: Supervised, job: FakeJob, clock: Clock) -> None:

@@ -1,0 +1,434 @@
+"""AVRO: behind the header, a record of columns; a single key column stands alone, without a record around it.
+
+Each record is decoded by the schema it names, in the JVM, and its fields are found by name whatever their case. A field
+that a schema doesn't have is NULL. A record is written by a schema made of the columns, or by the topic's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from orion.errors import SchemaError
+from orion.formats import Decoded, framing
+from orion.formats.avro_schema import (
+    MISSING,
+    Array,
+    Enum,
+    Leaf,
+    Map,
+    Record,
+    RecordField,
+    Tree,
+    Union,
+    by_place,
+    place,
+    tree_of,
+)
+from orion.formats.naming import alone, inferred, named
+from orion.ksql.schemas import Inferred
+from orion.plan.sources import Serde, WireSchema, is_alone
+from orion.schema import Array as SqlArray
+from orion.schema import Column, Decimal, Role, Scalar, SqlType, Struct, is_numeric, literal, quote, spark_type
+from orion.schema import Field as SqlField
+from orion.schema import Map as SqlMap
+
+RECORD = "io.confluent.ksql.avro_schemas.KsqlDataSourceSchema"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Behind the bytes Spark gets four more, and gives them back where it has read just the bytes and all of them: its own
+# answer to bytes that don't fit is a record of NULLs.
+_END = "X'4F52494F'"
+_KINDS = {
+    Scalar.BOOLEAN: "boolean",
+    Scalar.INTEGER: "int",
+    Scalar.BIGINT: "long",
+    Scalar.DOUBLE: "double",
+    Scalar.STRING: "string",
+    Scalar.BYTES: "bytes",
+}
+_TIMES = {
+    Scalar.DATE: ("int", "date"),
+    Scalar.TIME: ("int", "time-millis"),
+    Scalar.TIMESTAMP: ("long", "timestamp-millis"),
+}
+_LOGICAL = {
+    ("int", "date"): Scalar.DATE,
+    ("int", "time-millis"): Scalar.TIME,
+    ("long", "time-micros"): Scalar.TIME,
+    ("long", "timestamp-millis"): Scalar.TIMESTAMP,
+    ("long", "timestamp-micros"): Scalar.TIMESTAMP,
+}
+_INFERRED = {kind: type_ for type_, kind in _KINDS.items()} | {"float": Scalar.DOUBLE, "fixed": Scalar.BYTES}
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------
+
+
+def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded:
+    if not columns:
+        return Decoded("1", (), "FALSE", "''")
+    wiring = framing.wiring_of(serde)
+    parts: list[str] = []
+    whole: list[str] = []  # conditions: the bytes were read by a schema to their end
+    fields: list[list[str]] = [[] for _ in columns]
+    unreadable: list[tuple[int, str]] = []
+    for schema in wiring.reads:
+        name = f"{value}.s{schema.id}"
+        try:
+            tree = tree_of(schema)
+            read = _columns(columns, serde, tree, f"{name}.v")
+        except SchemaError as error:
+            unreadable.append((schema.id, f"schema {schema.id} can not be read into these columns: {error.message}"))
+            continue
+        is_it = f"{framing.head(raw)} = {framing.header(schema.id)}"
+        parts.append(f"'s{schema.id}', CASE WHEN {is_it} THEN {_parsed(tree, raw)} END")
+        whole.append(f"coalesce({name}.e = {_END}, FALSE)")
+        for branches, one in zip(fields, read, strict=True):
+            branches.append(f"WHEN {name}.e = {_END} THEN {one}")
+    bad, why = framing.refused(raw, wiring, unreadable, f"NOT ({' OR '.join(whole) or 'FALSE'})")
+    null = [f"CAST(NULL AS {spark_type(c.type)})" for c in columns]
+    return Decoded(
+        f"named_struct({', '.join(parts)})" if parts else "1",
+        tuple(f"CASE {' '.join(branches)} END" if branches else n for branches, n in zip(fields, null, strict=True)),
+        bad,
+        why,
+    )
+
+
+def _parsed(tree: Tree, raw: str) -> str:
+    around = {
+        "type": "record",
+        "name": "whole",
+        "fields": [
+            {"name": "v", "type": by_place(tree)},
+            {"name": "e", "type": {"type": "fixed", "name": "end", "size": 4}},
+        ],
+    }
+    return f"from_avro(concat({framing.body(raw)}, {_END}), {literal(json.dumps(around))}, map('mode', 'PERMISSIVE'))"
+
+
+def _columns(columns: tuple[Column, ...], serde: Serde, tree: Tree, value: str) -> list[str]:
+    if is_alone(columns, serde):
+        return [_read(value, tree, columns[0].type, columns[0].name)]
+    if not isinstance(tree, Record):
+        raise SchemaError("SCHEMA_UNFIT", "it is no record")
+    return [_field(tree, value, column.name, column.type) for column in columns]
+
+
+def _field(record: Record, value: str, name: str, type_: SqlType) -> str:
+    at = named(name, [f.name for f in record.fields])
+    if at is None:
+        return f"CAST(NULL AS {spark_type(type_)})"
+    return _read(f"{value}.{place(at)}", record.fields[at].type, type_, name)
+
+
+def _read(value: str, tree: Tree, type_: SqlType, name: str, depth: int = 0) -> str:
+    """The Spark SQL that makes a value of the type out of what Spark makes of the tree."""
+    if _is_alike(tree, type_):
+        return f"CAST({value} AS {spark_type(type_)})" if _holds_struct(type_) else value
+    x = f"x{depth}"
+    match tree, type_:
+        case Union(), _ if len(tree.values) == 1:
+            return _read(value, tree.values[0], type_, name, depth)
+        case Union(), Struct(fields):
+            members = [_branch_name(b) for b in tree.values]
+            parts = []
+            for f in fields:
+                at = named(f.name, members)
+                inner = "NULL" if at is None else _read(f"{value}.member{at}", tree.values[at], f.type, f.name, depth)
+                parts.append(f"{literal(f.name)}, CAST({inner} AS {spark_type(f.type)})")
+            return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
+        case Union(), _ if all(
+            isinstance(b, Leaf) and b.kind in ("int", "long", "float", "double") for b in tree.values
+        ):
+            return f"try_cast({value} AS {spark_type(type_)})"  # Spark widens these two by itself
+        case Record(), Struct(fields):
+            parts = [f"{literal(f.name)}, {_field(tree, value, f.name, f.type)}" for f in fields]
+            return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
+        case Array(items), SqlArray(element):
+            return f"transform({value}, {x} -> {_read(x, items, element, name, depth + 1)})"
+        case Array(Record(_, (RecordField("key", key), RecordField("value", inner)))), SqlMap(key_type, value_type):
+            # What Connect makes of a map whose keys are no text.
+            entry = f"struct({_read(f'{x}.f0', key, key_type, name, depth + 1)}, "
+            entry += f"{_read(f'{x}.f1', inner, value_type, name, depth + 1)})"
+            return f"map_from_entries(transform({value}, {x} -> {entry}))"
+        case Map(values), SqlMap(Scalar.STRING, inner_type):
+            return f"transform_values({value}, (k{depth}, {x}) -> {_read(x, values, inner_type, name, depth + 1)})"
+        case Enum(), Scalar.STRING:
+            return value
+        case Leaf(), Scalar() | Decimal():
+            return _read_leaf(value, tree, type_, name)
+        case _:
+            raise _unfit(name, type_, tree)
+
+
+def _read_leaf(value: str, leaf: Leaf, type_: Scalar | Decimal, name: str) -> str:
+    micros = (leaf.logical or "").endswith("-micros")
+    is_number = leaf.kind in ("int", "long", "float", "double") or leaf.is_decimal
+    match type_:
+        case Scalar.TIMESTAMP if leaf.kind == "long":
+            return f"timestamp_micros({value})" if micros else f"timestamp_millis({value})"
+        case Scalar.DATE if leaf.kind == "int":
+            return f"date_from_unix_date({value})"
+        case Scalar.TIME if leaf.kind in ("int", "long"):
+            return f"CAST({value} DIV 1000 AS INT)" if micros else f"CAST({value} AS INT)"
+        case Scalar.STRING if is_number or leaf.kind == "boolean":
+            return f"CAST({value} AS STRING)"
+        case _ if leaf.kind == "null":
+            return f"CAST(NULL AS {spark_type(type_)})"
+        case _ if is_number and is_numeric(type_):
+            return f"try_cast({value} AS {spark_type(type_)})"
+        case Scalar.BYTES if leaf.kind in ("bytes", "fixed") and not leaf.is_decimal:
+            return value
+        case _:
+            raise _unfit(name, type_, leaf)
+
+
+def _is_alike(tree: Tree, type_: SqlType) -> bool:
+    """Whether Spark makes just this type of the tree, fields' names aside."""
+    match tree, type_:
+        case Union(), _:
+            return len(tree.values) == 1 and _is_alike(tree.values[0], type_)
+        case Record(_, given), Struct(wanted):
+            return len(given) == len(wanted) and all(
+                g.name.upper() == w.name.upper() and _is_alike(g.type, w.type)
+                for g, w in zip(given, wanted, strict=True)
+            )
+        case Array(items), SqlArray(element):
+            return _is_alike(items, element)
+        case Map(values), SqlMap(Scalar.STRING, inner):
+            return _is_alike(values, inner)
+        case Leaf(), Decimal(precision, scale):
+            return tree.is_decimal and (tree.precision, tree.scale) == (precision, scale)
+        case Leaf(), Scalar():
+            return not tree.is_decimal and _KINDS.get(type_) == tree.kind
+        case _:
+            return False
+
+
+def _holds_struct(type_: SqlType) -> bool:
+    match type_:
+        case Struct():
+            return True
+        case SqlArray(inner) | SqlMap(_, inner):
+            return _holds_struct(inner)
+        case _:
+            return False
+
+
+def _unfit(name: str, type_: SqlType, tree: Tree) -> SchemaError:
+    return SchemaError("SCHEMA_UNFIT", f"{name} is {type_}, and the schema has {_branch_name(tree)} there")
+
+
+def _branch_name(tree: Tree) -> str:
+    """As Connect names the fields of a union."""
+    match tree:
+        case Leaf():
+            return tree.kind
+        case Enum(name) | Record(name):
+            return name.rpartition(".")[2]
+        case Array():
+            return "array"
+        case Map():
+            return "map"
+        case Union():
+            return "union"
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------
+
+
+def encode(columns: tuple[Column, ...], serde: Serde) -> str:
+    if not columns:
+        return "CAST(NULL AS BINARY)"
+    schema = framing.written_by(serde)
+    tree = tree_of(schema)
+    names = {c.name: (quote(c.name), c.type) for c in columns}
+    if is_alone(columns, serde):
+        column = columns[0]
+        whole = _write(quote(column.name), column.type, tree, column.name)
+    elif isinstance(tree, Record):
+        whole = _written(tree, names)
+    else:
+        raise SchemaError("SCHEMA_UNFIT", f"The schema {schema.id} is no record: it can't hold {len(columns)} columns.")
+    made = f"concat({framing.header(schema.id)}, to_avro({whole}, {literal(json.dumps(by_place(tree)))}))"
+    return alone(columns, serde, made)
+
+
+def _written(record: Record, given: dict[str, tuple[str, SqlType]]) -> str:
+    names = list(given)
+    parts = []
+    used = set()
+    for at, field in enumerate(record.fields):
+        found = named(field.name, names)
+        if found is None:
+            parts.append(f"'{place(at)}', {_default(field)}")
+            continue
+        used.add(names[found])
+        value, type_ = given[names[found]]
+        parts.append(f"'{place(at)}', {_write(value, type_, field.type, field.name)}")
+    missing = [name for name in names if name not in used]
+    if missing:
+        message = f"The schema {record.name} has no field {', '.join(missing)}."
+        raise SchemaError("SCHEMA_UNFIT", message, hint="Register a version with it, or leave the column out.")
+    return f"named_struct({', '.join(parts)})"
+
+
+def _default(field: RecordField) -> str:
+    """What is written of a field that there is no column for."""
+    is_optional = isinstance(field.type, Union) and Leaf("null") in field.type.branches
+    type_ = sql_type(field.type)
+    if field.default is MISSING and not is_optional:
+        message = f"The field {field.name} of the schema has no column, and no default."
+        raise SchemaError("SCHEMA_UNFIT", message, hint=f"Select something AS {field.name}.")
+    if field.default is MISSING or field.default is None:
+        return _write(f"CAST(NULL AS {spark_type(type_)})", type_, field.type, field.name)
+    match field.default:
+        case bool() | int() | float() | str() if isinstance(type_, Scalar | Decimal):
+            text = literal(str(field.default).lower() if isinstance(field.default, bool) else str(field.default))
+            return _write(f"CAST({text} AS {spark_type(type_)})", type_, field.type, field.name)
+        case [] | {} if isinstance(type_, SqlArray | SqlMap):
+            empty = "array()" if isinstance(type_, SqlArray) else "map()"
+            return _write(f"CAST({empty} AS {spark_type(type_)})", type_, field.type, field.name)
+        case _:
+            raise SchemaError("SCHEMA_UNFIT", f"The field {field.name} has no column, and no simple default.")
+
+
+def _write(value: str, type_: SqlType, tree: Tree, name: str, depth: int = 0) -> str:
+    """The Spark SQL of what Spark writes as the tree."""
+    if _is_alike(tree, type_) and not _holds_struct(type_):
+        return value
+    x = f"x{depth}"
+    match tree, type_:
+        case Union(), _ if len(tree.values) == 1:
+            return _write(value, type_, tree.values[0], name, depth)
+        case Union(), Struct(fields) if {f.name.upper() for f in fields} == {
+            _branch_name(b).upper() for b in tree.values
+        }:
+            parts = []
+            for at, branch in enumerate(tree.values):
+                found = next(f for f in fields if f.name.upper() == _branch_name(branch).upper())
+                inner = _write(f"{value}.{quote(found.name)}", found.type, branch, name, depth)
+                parts.append(f"'member{at}', {inner}")
+            return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
+        case Record(), Struct(fields):
+            given = {f.name: (f"{value}.{quote(f.name)}", f.type) for f in fields}
+            return f"if({value} IS NULL, NULL, {_written(tree, given)})"
+        case Array(items), SqlArray(element):
+            return f"transform({value}, {x} -> {_write(x, element, items, name, depth + 1)})"
+        case Map(values), SqlMap(Scalar.STRING, inner):
+            return f"transform_values({value}, (k{depth}, {x}) -> {_write(x, inner, values, name, depth + 1)})"
+        case Enum(), Scalar.STRING:
+            return value
+        case Leaf(), Scalar() | Decimal():
+            return _write_leaf(value, type_, tree, name)
+        case _:
+            raise _unfit(name, type_, tree)
+
+
+def _write_leaf(value: str, type_: Scalar | Decimal, leaf: Leaf, name: str) -> str:
+    micros = (leaf.logical or "").endswith("-micros")
+    match type_:
+        case Scalar.TIMESTAMP if leaf.kind == "long":
+            return f"unix_micros({value})" if micros else f"unix_millis({value})"
+        case Scalar.DATE if leaf.kind == "int":
+            return f"unix_date({value})"
+        case Scalar.TIME if leaf.kind in ("int", "long"):
+            return f"{value} * 1000L" if micros else f"CAST({value} AS {'INT' if leaf.kind == 'int' else 'BIGINT'})"
+        case Scalar.BYTES if leaf.kind == "fixed":
+            return value
+        case _ if leaf.is_decimal and is_numeric(type_):
+            return f"CAST({value} AS DECIMAL({leaf.precision},{leaf.scale}))"
+        case Scalar.INTEGER | Scalar.BIGINT | Scalar.DOUBLE if leaf.kind in _WIDER[type_]:
+            return f"CAST({value} AS {leaf.kind.replace('long', 'bigint').upper()})"
+        case _:
+            raise _unfit(name, type_, leaf)
+
+
+_WIDER = {
+    Scalar.INTEGER: ("int", "long", "float", "double"),
+    Scalar.BIGINT: ("long", "float", "double"),
+    Scalar.DOUBLE: ("float", "double"),
+}
+
+
+# ---- schemas and columns ---------------------------------------------------------------------------------------
+
+
+def schema_of(columns: tuple[Column, ...], serde: Serde) -> str:
+    """The schema that is registered for columns."""
+    name = serde.full_name or RECORD
+    if is_alone(columns, serde):
+        return json.dumps(_type(columns[0].type, f"{name}_{columns[0].name}"))
+    return json.dumps(_record(name, [SqlField(c.name, c.type) for c in columns]))
+
+
+def _record(name: str, fields: list[SqlField]) -> dict[str, Any]:
+    space, _, simple = name.rpartition(".")
+    made: dict[str, Any] = {"type": "record", "name": simple}
+    if space:
+        made["namespace"] = space
+    made["fields"] = []
+    for field in fields:
+        if not _NAME.fullmatch(field.name):
+            raise SchemaError(
+                "INVALID_NAME",
+                f"Avro has no field {field.name}: names are letters, digits and underscores, a digit not first.",
+                hint="Give the column an alias.",
+            )
+        inner = _type(field.type, f"{name}_{field.name}")
+        made["fields"].append({"name": field.name, "type": ["null", inner], "default": None})
+    return made
+
+
+def _type(type_: SqlType, name: str) -> Any:
+    match type_:
+        case Scalar() if type_ in _KINDS:
+            return _KINDS[type_]
+        case Scalar():
+            kind, logical = _TIMES[type_]
+            return {"type": kind, "logicalType": logical}
+        case Decimal(precision, scale):
+            return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+        case SqlArray(element):
+            return {"type": "array", "items": ["null", _type(element, name)]}
+        case SqlMap(Scalar.STRING, inner):
+            return {"type": "map", "values": ["null", _type(inner, name)]}
+        case SqlMap():
+            raise SchemaError("INVALID_FORMAT", "Avro only supports MAPs with STRING keys.")
+        case Struct(fields):
+            return _record(name, list(fields))
+
+
+def columns_of(schema: WireSchema, serde: Serde, role: Role) -> Inferred:
+    """The columns of records of a schema."""
+    tree = tree_of(schema)
+    is_whole = role is Role.KEY or serde.wrap_single is False or not isinstance(tree, Record)
+    return inferred(sql_type(tree), serde, role, whole=is_whole)
+
+
+def sql_type(tree: Tree) -> SqlType:
+    match tree:
+        case Leaf(kind, logical):
+            if tree.is_decimal:
+                return Decimal(tree.precision, tree.scale)
+            if kind == "null":
+                return Scalar.STRING  # a column of nothing but NULLs
+            return _LOGICAL.get((kind, logical or ""), _INFERRED[kind])
+        case Enum():
+            return Scalar.STRING
+        case Array(items):
+            return SqlArray(sql_type(items))
+        case Map(values):
+            return SqlMap(Scalar.STRING, sql_type(values))
+        case Record(_, fields):
+            return Struct(tuple(SqlField(f.name, sql_type(f.type)) for f in fields))
+        case Union() if len(tree.values) == 1:
+            return sql_type(tree.values[0])
+        case Union() if {b.kind for b in tree.values if isinstance(b, Leaf)} == {"int", "long"}:
+            return Scalar.BIGINT
+        case Union() if {b.kind for b in tree.values if isinstance(b, Leaf)} == {"float", "double"}:
+            return Scalar.DOUBLE
+        case Union():
+            return Struct(tuple(SqlField(_branch_name(b), sql_type(b)) for b in tree.values))
