@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from orion.registry import errors
+from orion.registry import errors, words
 from orion.registry.errors import InvalidSchema, RegistryError
 from orion.registry.schemas import Reference, Schema, schema_type
 from orion.registry.state import DEFAULT_CONTEXT, context_of, qualified
@@ -171,24 +171,23 @@ def _chosen(given: Any, name: str) -> int | None:
     return given
 
 
-def _text(value: Any, name: str) -> Any:
-    if value is not None and not isinstance(value, str):
-        raise RegistryError(422, f"The setting {name} must be a text")
-    return value
+def _of_type(kind: type, described: str) -> Callable[[Any, str], Any]:
+    def check(value: Any, name: str) -> Any:
+        if value is not None and not isinstance(value, kind):
+            raise RegistryError(422, f"The setting {name} must be {described}")
+        return value
+
+    return check
 
 
-def _flag(value: Any, name: str) -> Any:
-    if value is not None and not isinstance(value, bool):
-        raise RegistryError(422, f"The setting {name} must be true or false")
-    return value
+_text, _flag = _of_type(str, "a text"), _of_type(bool, "true or false")
 
 
 def _policy(value: Any, name: str) -> Any:
-    if value is None:
-        return None
-    if not isinstance(value, str) or value.upper() not in ("STRICT", "LENIENT"):
+    found = words.known(value, ("STRICT", "LENIENT"))
+    if found is None and value is not None:
         raise RegistryError(errors.INVALID_LEVEL, f"The setting {name} must be STRICT or LENIENT")
-    return value.upper()
+    return found
 
 
 _SETTINGS: dict[str, Callable[[Any, str], Any]] = {

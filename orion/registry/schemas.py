@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, assert_never, get_args
 
+from orion.registry import words
 from orion.registry.errors import InvalidSchema
 from orion.registry.parsing import avro, json_schema, protobuf
 from orion.registry.parsing.avro import AvroSchema
@@ -77,9 +78,8 @@ def schema_type(word: object) -> SchemaType:
     """A type by its name; nothing is Avro, as it was before there were others."""
     if word is None or word == "":
         return "AVRO"
-    for known in TYPES:
-        if isinstance(word, str) and word.upper() == known:
-            return known
+    if (found := words.known(word, TYPES)) is not None:
+        return found
     raise InvalidSchema(f"there is no schema type {str(word)[:40]!r}: {', '.join(TYPES)}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from orion.registry import errors
+from orion.registry import errors, words
 from orion.registry.compatibility import levels
 from orion.registry.compatibility.levels import Level
 from orion.registry.errors import RegistryError, not_permitted, subject_not_found
@@ -137,9 +137,8 @@ class Settings:
 
 
 def mode(word: object) -> Mode:
-    for known in MODES:
-        if isinstance(word, str) and word.upper() == known:
-            return known
+    if (found := words.known(word, MODES)) is not None:
+        return found
     raise RegistryError(errors.INVALID_MODE, f"Invalid mode. Valid values are {', '.join(MODES)}")
 
 

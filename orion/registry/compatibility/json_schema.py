@@ -166,9 +166,7 @@ class _Comparison:
                 return []
             covering = _covering(update, name, self._effort)
             if covering is not None:
-                inner = self.compare(before, covering, path)
-                kind = "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-                return [*inner, Finding(kind, path)] if inner else []
+                return self._covered(before, covering, "PROPERTY_REMOVED", path)
             closed = Finding("PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL", path)
             return [] if isinstance(before, Nothing) else [closed]
         return self.compare(before, after, path)
@@ -181,10 +179,8 @@ class _Comparison:
                 return []
             word = "REQUIRED" if name in update.required else "OPTIONAL"
             return [Finding(f"{word}_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL", path)]
-        found: list[Finding] = []
         covering = _covering(original, name, self._effort)
-        if covering is not None and (inner := self.compare(covering, after, path)):
-            found = [*inner, Finding("PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)]
+        found = [] if covering is None else self._covered(covering, after, "PROPERTY_ADDED", path)
         if demanded:
             found.append(Finding("REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL", path))
         return found
@@ -207,6 +203,11 @@ class _Comparison:
             else:
                 found += self.compare(earlier, implied, where)
         return found
+
+    def _covered(self, original: Schema | None, update: Schema, change: str, path: str) -> list[Finding]:
+        """What isn't named on one side is held against what that side says of everything else."""
+        inner = self.compare(original, update, path)
+        return [*inner, Finding(f"{change}_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", path)] if inner else []
 
     def _rest(self, original: Content, update: Content, word: str, path: str) -> list[Finding]:
         if original.allowed != update.allowed:
@@ -239,15 +240,11 @@ class _Comparison:
                 return [] if isinstance(_resolved(after), Anything) else [added]
             if original.rest.schema is None:
                 return []
-            inner = self.compare(original.rest.schema, after, path)
-            kind = "ITEM_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-            return [*inner, Finding(kind, path)] if inner else []
+            return self._covered(original.rest.schema, after, "ITEM_ADDED", path)
         if update.rest.open:
             return []
         if update.rest.schema is not None:
-            inner = self.compare(before, update.rest.schema, path)
-            kind = "ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-            return [*inner, Finding(kind, path)] if inner else []
+            return self._covered(before, update.rest.schema, "ITEM_REMOVED", path)
         closed = Finding("ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", path)
         return [] if isinstance(before, Nothing) else [closed]
 

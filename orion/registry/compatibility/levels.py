@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeVar, get_args
 
+from orion.registry import words
 from orion.registry.compatibility import avro, json_schema, protobuf
 from orion.registry.compatibility.effort import TooCostly
 from orion.registry.compatibility.finding import Finding
@@ -20,9 +21,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 def level(word: object) -> Level:
-    for known in LEVELS:
-        if isinstance(word, str) and word.upper() == known:
-            return known
+    if (found := words.known(word, LEVELS)) is not None:
+        return found
     raise RegistryError(
         INVALID_LEVEL,
         "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "

@@ -259,7 +259,9 @@ class _Parser:
             return "", namespace, {"type": kind}
         if not isinstance(name, str) or not name:
             raise InvalidSchema(f"a {kind} needs a name", path=path)
-        space = raw.get("namespace", namespace)
+        space = raw.get("namespace")
+        if space is None:
+            space = namespace
         if not isinstance(space, str):
             raise InvalidSchema("a namespace is a string", path=path)
         if "." in name:

@@ -85,5 +85,5 @@ def _full(raw: dict[str, Any], namespace: str) -> str:
     name = str(raw.get("name", ""))
     if "." in name:
         return name
-    space = raw.get("namespace", namespace)
+    space = namespace if raw.get("namespace") is None else raw["namespace"]
     return f"{space}.{name}" if space else name

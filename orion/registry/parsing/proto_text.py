@@ -270,12 +270,7 @@ class _FileParser:
             message.extension_range.add(start=start, end=end + 1)
             if not cursor.skip(","):
                 break
-        if cursor.skip("["):
-            ignored = FieldDescriptorProto()
-            self._assignment(ignored.options)
-            while cursor.skip(","):
-                self._assignment(ignored.options)
-            cursor.expect("]")
+        self._bracketed(FieldDescriptorProto().options)  # nothing is done with them
         cursor.expect(";")
 
     # -- the rest
@@ -296,11 +291,7 @@ class _FileParser:
                 value = enum.value.add(name=cursor.name())
                 cursor.expect("=")
                 value.number = cursor.integer()
-                if cursor.skip("["):
-                    self._assignment(value.options)
-                    while cursor.skip(","):
-                        self._assignment(value.options)
-                    cursor.expect("]")
+                self._bracketed(value.options)
                 cursor.expect(";")
 
     def _extend(self, extensions: Any, nested: Any) -> None:
@@ -351,6 +342,14 @@ class _FileParser:
         self._cursor.expect("option")
         self._assignment(options)
         self._cursor.expect(";")
+
+    def _bracketed(self, options: Any) -> None:
+        """`[a = 1, b = 2]`, or nothing."""
+        if self._cursor.skip("["):
+            self._assignment(options)
+            while self._cursor.skip(","):
+                self._assignment(options)
+            self._cursor.expect("]")
 
     def _assignment(self, options: Any) -> None:
         """An option of descriptor.proto goes to its field; one of somebody's own stays as it is written."""

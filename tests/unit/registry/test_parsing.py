@@ -94,6 +94,8 @@ def test_avro_in_its_standard_form() -> None:
     assert parse("AVRO", shown, {}).canonical == shown
     assert parse("AVRO", '{"type": "string"}', {}).canonical == '"string"'
     assert parse("AVRO", "string", {}).canonical == '"string"'
+    plain = '{"type":"record","name":"R","fields":[]}'
+    assert parse("AVRO", plain.replace("}", ',"namespace":null,"doc":null,"aliases":null}'), {}).canonical == plain
 
 
 def test_avro_knows_the_types_it_refers_to() -> None:
