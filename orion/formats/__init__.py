@@ -5,7 +5,7 @@ A module has two functions:
     decode(columns, serde, raw) -> Decoded     `raw` is the Spark SQL of the bytes; they are not NULL
     encode(columns, serde) -> str              the Spark SQL of the bytes, over columns of those names
 
-Everything is text, so that Spark decodes inside the JVM and its optimiser sees through it.
+Everything is text, so that Spark decodes inside the JVM and its optimiser sees through it. Protobuf alone calls Python.
 
 A format whose records name a schema of a registry has two more, between columns and such a schema:
 
@@ -24,7 +24,7 @@ from orion.ksql.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema
 from orion.schema import Column, Role
 
-NAMES = ("avro", "delimited", "json", "json_sr", "kafka", "none")
+NAMES = ("avro", "delimited", "json", "json_sr", "kafka", "none", "protobuf", "protobuf_nosr")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ PLUGINS: dict[str, set[str]] = {
         "target",
     },  # what commands share
     # What the formats with schemas share, and how such schemas are read.
-    "orion.formats": {"avro_schema", "framing", "json_schema", "naming", "protobuf_schema", "protobuf_types"},
+    "orion.formats": {"avro_schema", "framing", "json_schema", "naming"}
+    | {f"protobuf_{part}" for part in ("calls", "numbers", "read", "schema", "types", "write")},
     "orion.ksql.functions": {"declare", "signatures"},  # what declarations are made of
     "orion.ksql.statements": {"create_as"},  # reached through create_source: both begin alike
     "orion.sinks": set(),
