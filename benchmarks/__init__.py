@@ -5,6 +5,7 @@ A benchmark is one module and one name in NAMES; it has `measure(stage) -> Measu
 
 NAMES = (
     "clean_plays",
+    "avro_plays",
     "windowed_count",
     "running_count",
     "windowed_having",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -53,7 +53,6 @@ class Contest:
     by_hand: Callable[[Stage, str], DataFrame]
     mode: str  # Spark's output mode of the side by hand
     check: Callable[[Kafka, str], None]
-    schemas: Schemas = field(default_factory=lambda: Schemas(None))  # of the topics, where their records name any
 
     @property
     def records(self) -> int:
@@ -74,7 +73,7 @@ class Contest:
         query = compiled(self.script(out))
         stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
-        job = QueryJob(query, Surroundings(source, stage.folder / out, out, 0, self.schemas))
+        job = QueryJob(query, Surroundings(source, stage.folder / out, out, 0, Schemas(None)))
         written: Counter[str] = Counter()
         taken = self._finished(job.start(written.update))
         self.check(stage.kafka, out)
@@ -121,11 +120,11 @@ class Contest:
         return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
 
 
-def compiled(script: str) -> Query:
+def compiled(script: str, schemas: Schemas | None = None) -> Query:
     """The query that a script starts."""
     catalog, query = Catalog(), None
     for text in ksql.split(script):
-        for step in ksql.compile(text, catalog).steps:
+        for step in ksql.compile(text, catalog, schemas=schemas).steps:
             catalog = catalog.after(step)
             query = step.query if isinstance(step, StartQuery) else query
     if query is None:
