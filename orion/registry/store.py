@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from orion.registry import contracts, errors
-from orion.registry.compatibility import levels, reserved
-from orion.registry.compatibility.finding import Finding
-from orion.registry.compatibility.levels import Level
+from orion.registry.comparison import Comparison, Conflict
 from orion.registry.errors import Incompatible, RegistryError, not_permitted, schema_not_found, subject_not_found
 from orion.registry.library import Library
 from orion.registry.log import Log
@@ -27,8 +25,6 @@ from orion.registry.schemas import Parsed, Schema
 from orion.registry.settings import Settings, check_subject
 from orion.registry.state import DEFAULT_CONTEXT, State, context_of, split
 
-_LONGEST_SHOWN = 10_000
-_MOST_SHOWN = 100
 _SOFT_DELETED = "was soft deleted.Set permanent=true to delete permanently"
 _NOT_DELETED_FIRST = "was not deleted first before being permanently deleted"
 
@@ -40,26 +36,6 @@ class Wanted:
     schema: Schema
     id: int | None = None
     version: int | None = None
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """The version that a schema can't follow, and why."""
-
-    version: Version
-    level: Level
-    found: tuple[Finding, ...]
-
-    def messages(self) -> list[str]:
-        """In the words of Confluent's registry, the first reason first."""
-        text = self.version.schema.text
-        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-        return [
-            *(str(one) for one in self.found[:_MOST_SHOWN]),
-            f"{{oldSchemaVersion: {self.version.version}}}",
-            f"{{oldSchema: '{shown}'}}",
-            f"{{compatibility: '{self.level}'}}",
-        ]
 
 
 class Registry:
@@ -183,23 +159,10 @@ class Registry:
         with self._log.lock:
             kept = contracts.completed(kept, self._newest(subject), self.settings.config(subject, inherited=True))
             earlier = self._alone(subject, number) if number is not None else self._alive(subject)
-        return self._conflict(subject, parsed, kept, earlier)
+        return self._comparison(subject, parsed).conflict(kept, earlier)
 
-    def _conflict(self, subject: str, parsed: Parsed, schema: Schema, earlier: Sequence[Version]) -> Conflict | None:
-        """Where there are groups, only versions of the same are held against each other."""
-        config = self.settings.config(subject, inherited=True)
-        level = levels.level(config["compatibilityLevel"])
-        group = config.get("compatibilityGroup")
-        if group:
-            mine = contracts.properties(schema).get(group)
-            earlier = [one for one in earlier if contracts.properties(one.schema).get(group) == mine]
-        lenient = config.get("compatibilityPolicy") == "LENIENT"
-        for one in levels.compared(level, earlier):
-            found = levels.conflicts(level, parsed, self.parsed(one.schema, one.subject), lenient=lenient)
-            found += reserved.check(parsed, contracts.reserved(schema), contracts.reserved(one.schema))
-            if found:
-                return Conflict(one, level, tuple(found))
-        return None
+    def _comparison(self, subject: str, parsed: Parsed) -> Comparison:
+        return Comparison(parsed, lambda: self.settings.config(subject, inherited=True), self._library)
 
     # -- changes
 
@@ -207,11 +170,14 @@ class Registry:
         """Add a schema to a subject, or find it there."""
         subject = self.settings.real(subject)
         check_subject(subject)
-        # Before the log is asked for a turn: reading a text may take long, and most are known already.
+        # Before the log is asked for a turn: to read and compare may take long, and most texts are known already.
         parsed, schema = self._understood(subject, wanted.schema, normalize)
         known = self._registered(subject, parsed, schema, wanted)
         if known is not None:
             return known
+        comparison = self._comparison(subject, parsed)
+        if wanted.id is None:
+            comparison.conflict(schema, self._alive(subject))
 
         def decide() -> tuple[Sequence[Entry], Version]:
             known = self._registered(subject, parsed, schema, wanted)
@@ -222,7 +188,7 @@ class Registry:
             kept = schema
             if wanted.id is None:
                 kept = contracts.completed(schema, self._newest(subject), self.settings.config(subject, inherited=True))
-                conflict = self._conflict(subject, parsed, kept, self._alive(subject))
+                conflict = comparison.conflict(kept, self._alive(subject))
                 if conflict is not None:
                     raise Incompatible(subject, conflict.messages())
             added = self._numbered(subject, kept, wanted)
@@ -315,11 +281,10 @@ class Registry:
 
     def _registered(self, subject: str, parsed: Parsed, schema: Schema, wanted: Wanted) -> Version | None:
         """The version that is what is wanted; one whose settings add something is looked for with that added."""
-        with self._log.lock:
-            config = self.settings.config(subject, inherited=True)
-            if wanted.id is None and contracts.adds(config):
-                schema = contracts.completed(schema, self._newest(subject), config)
-            found = self._same(subject, parsed, schema)
+        config = self.settings.config(subject, inherited=True)
+        if wanted.id is None and contracts.adds(config):
+            schema = contracts.completed(schema, self._newest(subject), config)
+        found = self._same(subject, parsed, schema)
         return found if found is not None and wanted.id in (None, found.id) else None
 
     def _same(self, subject: str, parsed: Parsed, schema: Schema, *, deleted: bool = False) -> Version | None:

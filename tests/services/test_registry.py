@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -133,6 +134,37 @@ def test_two_registries_agree(kafka: Kafka, topic: str, registry: Registry) -> N
     assert [one.id for one in other.all_versions("s")] == [one.id for one in registry.all_versions("s")]
     assert len({one.id for one in other.all_versions("s")}) == 16
     other.close()
+
+
+def test_one_writes_and_the_other_follows(
+    kafka: Kafka, topic: str, registry: Registry, until: Callable[[Callable[[], bool]], None]
+) -> None:
+    """The other neither writes nor takes over, not even to register what is there already."""
+    with closing(Registry(KafkaLog(kafka, topic))) as other:
+        registry.register(":.team:s", wanted(1))
+        registry.settings.set_config(None, {"compatibilityLevel": "FULL"})
+        until(lambda: other.settings.config(None) == {"compatibilityLevel": "FULL"})
+        assert other.version(":.team:s", 1) == registry.version(":.team:s", 1)
+        assert other.contexts() == [".", ".team"]
+        before = kafka.end_offsets(topic)
+        assert other.register(":.team:s", wanted(1)).id == 1
+        assert kafka.end_offsets(topic) == before
+        registry.delete_subject(":.team:s")
+        until(lambda: other.subjects() == [])
+        assert other.subjects(deleted=True) == [":.team:s"]
+
+
+def test_ids_are_not_given_again_after_a_restart(kafka: Kafka, topic: str, registry: Registry) -> None:
+    """Compaction takes tombstones away; the highest id is on record by itself."""
+    registry.register("s", wanted(1))
+    registry.delete_subject("s")
+    registry.delete_subject("s", permanent=True)
+    left = {key: value for key, value in records(kafka, topic) if value is not None and "SCHEMA" not in key}
+    again = f"{topic}_compacted"
+    kafka.create_topic(again, 1, config={"cleanup.policy": "compact"})
+    send_all(kafka, again, [Outgoing((value or "").encode(), key.encode()) for key, value in left.items()])
+    with closing(Registry(KafkaLog(kafka, again))) as other:
+        assert other.register("s", wanted(2)).id == 2
 
 
 def test_a_refusal_writes_nothing(kafka: Kafka, topic: str, registry: Registry) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from typing import Any
 
 import pytest
 
+from orion.registry import library
 from orion.registry.log import MemoryLog
 from orion.registry.records import PutVersion, Version, decode, encode
-from orion.registry.schemas import Schema
-from orion.registry.store import Registry
+from orion.registry.schemas import Schema, parse
+from orion.registry.store import Registry, Wanted
 from tests.unit.registry.conftest import BROKEN, ONE, TWO, Door, record
 
 
@@ -283,3 +285,34 @@ def test_a_thousand_subjects_are_quick(log: MemoryLog) -> None:
     for number in range(1, 1001):
         registry.schema(number)
     assert (time.perf_counter() - start) / 1000 < 0.002
+
+
+def test_a_slow_text_holds_nobody_up(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts are read before the registry is asked for a turn."""
+    registry = Registry(log)
+    registry.register("s", Wanted(Schema(ONE)))
+    reading, go_on = threading.Event(), threading.Event()
+
+    def slowly(*given: Any, **more: Any) -> Any:
+        reading.set()
+        assert go_on.wait(30)
+        return parse(*given, **more)
+
+    monkeypatch.setattr(library, "parse", slowly)
+    thread = threading.Thread(target=registry.register, args=("t", Wanted(Schema(TWO))))
+    thread.start()
+    assert reading.wait(30)
+    answered = threading.Event()
+
+    def ask() -> None:
+        assert registry.schema(1).text == ONE
+        assert registry.subjects() == ["s"]
+        answered.set()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert answered.wait(30)
+    go_on.set()
+    for one in (thread, asking):
+        one.join(30)
+    assert registry.subjects() == ["s", "t"]
