@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 
 from orion.registry import contracts, errors
 from orion.registry.comparison import Comparison, Conflict
-from orion.registry.errors import Incompatible, RegistryError, not_permitted, schema_not_found, subject_not_found
+from orion.registry.errors import (
+    Incompatible,
+    InvalidSchema,
+    RegistryError,
+    not_permitted,
+    schema_not_found,
+    subject_not_found,
+)
 from orion.registry.library import Library
 from orion.registry.log import Log
 from orion.registry.records import (
@@ -319,9 +326,12 @@ class Registry:
     def _numbered(self, subject: str, schema: Schema, wanted: Wanted) -> Version:
         context = context_of(subject)
         known = self._known(subject)
-        number = wanted.version or (known[-1].version + 1 if known else 1)
+        following = known[-1].version + 1 if known else 1
+        number = wanted.version or following
         given = self._state.id_of(context, schema)
         if wanted.id is None:
+            if number != following:
+                raise InvalidSchema("the version is not one more than that of the version before")
             return Version(subject, number, given or self._state.highest_id(context) + 1, schema)
         held = self._state.schema(context, wanted.id)
         if held is not None and held != schema:
@@ -329,6 +339,8 @@ class Registry:
         if given is not None and given != wanted.id:
             text = f"Schema already registered with id {given} instead of input id {wanted.id}"
             raise RegistryError(errors.ID_DOES_NOT_MATCH, text)
+        if any(one.version == number for one in known):
+            raise not_permitted(f"Overwrite version {number} of subject {subject} is not permitted.")
         return Version(subject, number, wanted.id, schema)
 
     def _referring(self, version: Version) -> list[Version]:

@@ -118,7 +118,7 @@ class _FileParser:
             self._enum(message.enum_type.add())
         elif word == "oneof" and declares:
             self._oneof(message)
-        elif word == "extend" and declares:
+        elif word == "extend" and (declares or after.text == "."):
             self._extend(message.extension, message.nested_type)
         elif word == "option" and (declares or after.text == "("):
             self._option(message.options)

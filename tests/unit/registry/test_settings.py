@@ -177,3 +177,16 @@ def test_import_needs_an_empty_subject_or_force(call: Door) -> None:
     # Copied as it is: what is incompatible elsewhere was taken there.
     assert call.register("s", BROKEN, id=10) == 10
     assert call("GET", "/subjects/s/versions") == [1, 4, 5]
+
+
+def test_no_version_is_written_over(call: Door) -> None:
+    call.register("s", ONE)
+    before = call("GET", "/schemas")
+    call.register("s", TWO, code=42201, version=1)
+    call.register("s", TWO, code=42201, version=3)
+    call("PUT", "/mode/s?force=true", {"mode": "IMPORT"})
+    call.register("s", TWO, code=42205, id=7, version=1)
+    assert call("GET", "/schemas") == before
+    assert call.register("s", ONE, id=1, version=1) == 1
+    call("PUT", "/mode/s", {"mode": "READWRITE"})
+    assert call.register("s", TWO, version=2) == 2
