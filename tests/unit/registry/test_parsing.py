@@ -188,9 +188,9 @@ def test_protobuf_of_the_second_version() -> None:
     [
         'syntax="proto2"; message A { extensions 100 to max; message B { extend A { optional int32 x = 100; } } }',
         'syntax="proto2"; message A { oneof o { group G = 1 { optional int32 a = 1; } int32 b = 2; } }',
-        'syntax="proto2"; message A { optional double a = 1 [default = -inf]; optional bytes b = 2 [default="\\001"]; }',
+        'syntax="proto2"; message A { optional double a = 1 [default=-inf]; optional bytes b = 2 [default="\\001"]; }',
         'syntax="proto3"; message A { string message = 1; string map = 2; string optional = 3; string extend = 4; }',
-        'syntax="proto3"; package a.b; message X { message Y {} } message Z { X.Y y = 1; b.X.Y w = 2; .a.b.X.Y u = 3; }',
+        'syntax="proto3"; package a.b; message X { message Y {} } message Z { X.Y y = 1; b.X.Y w = 2; .a.b.X u = 3; }',
         'syntax="proto3"; message A {} service S { rpc M (stream A) returns (stream .A) {}; rpc N(A) returns (A); }',
         'syntax="proto3"; option java_package = "a" "b";;; message A {;} enum E { Z = 0; N = -0x5; }',
         'syntax="proto3"; message A { string a = 1 [(x).y = { b: [1, 2], c < d: 2 > }, deprecated = true]; }',
