@@ -96,7 +96,8 @@ def check(
     path = ("compatibility", "subjects", subject, "versions", *([version] if version else []))
     answer = registry_of(ctx, url).post(_body(file, schema_type, reference), *path, verbose=True)
     for message in answer.get("messages") or ():
-        typer.echo(message)
+        if not message.startswith("{oldSchema:"):  # `show` has it
+            typer.echo(message)
     if not answer["is_compatible"]:
         output.note(f"not compatible with {subject}")
         raise typer.Exit(_INCOMPATIBLE)

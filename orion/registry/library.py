@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from orion.registry.errors import InvalidSchema, RegistryError
@@ -10,27 +10,36 @@ from orion.registry.records import Version
 from orion.registry.schemas import Parsed, Reference, Schema, parse, stored_text
 from orion.registry.state import target
 
-_MOST = 4_000
+_MOST_CHARACTERS = 20_000_000
 Place = tuple[str, int]
+Key = tuple[bytes, tuple[tuple[str, str], ...]]
 
 
 class Library:
     def __init__(self, version: Callable[[str, int], Version]) -> None:
         self._version = version
-        self._parsed: dict[tuple[bytes, tuple[tuple[str, str], ...]], Parsed] = {}
+        self._parsed: dict[Key, Parsed] = {}
+        self._size = 0
 
     def parsed(self, schema: Schema, subject: str = "") -> Parsed:
         """A schema that is in the registry."""
         around = self.around(schema, subject)
-        # What it refers to is part of the key: another text may come to stand under the same number.
-        key = (schema.digest, tuple(around.items()))
-        found = self._parsed.get(key)
+        found = self._parsed.get(_key(schema, around))
         if found is None:
             found = parse(schema.type, schema.text, around)
-            if len(self._parsed) >= _MOST:
-                self._parsed.clear()
-            self._parsed[key] = found
+            self._keep(schema, around, found)
         return found
+
+    def remember(self, schema: Schema, subject: str, parsed: Parsed) -> None:
+        """One that came into the registry just now: it is the next to be asked for."""
+        self._keep(schema, self.around(schema, subject), parsed)
+
+    def _keep(self, schema: Schema, around: Mapping[str, str], parsed: Parsed) -> None:
+        self._size += len(schema.text)
+        if self._size > _MOST_CHARACTERS:
+            self._parsed.clear()
+            self._size = len(schema.text)
+        self._parsed[_key(schema, around)] = parsed
 
     def understood(self, subject: str, schema: Schema, *, normalize: bool) -> tuple[Parsed, Schema]:
         """One that a client sends: parsed, and as it is kept, with the versions of its references settled."""
@@ -77,3 +86,8 @@ class Library:
         except RegistryError as error:
             text = f'no schema reference found for subject "{reference.subject}" and version {reference.version}'
             raise InvalidSchema(text) from error
+
+
+def _key(schema: Schema, around: Mapping[str, str]) -> Key:
+    """What a schema refers to is part of it: another text may come to stand under the same number."""
+    return schema.digest, tuple(around.items())

@@ -203,7 +203,9 @@ class Registry:
             entries: list[Entry] = [] if self._state.knows_context(context) else [PutContext(context)]
             return [*entries, PutVersion(added)], added
 
-        return self._log.commit(decide)
+        version = self._log.commit(decide)
+        self._library.remember(version.schema, subject, parsed)
+        return version
 
     def delete_version(self, subject: str, number: int, *, permanent: bool = False) -> int:
         """Soft-delete a version or, after that, take it away for good."""
