@@ -73,7 +73,7 @@ def _version_text(registry: Registry, call: Call) -> Any:
 
 def _register(registry: Registry, call: Call) -> Any:
     version = registry.register(call.subject, call.wanted(), normalize=call.flag("normalize"))
-    return {"id": version.id}
+    return _shown_version(registry, version, call) if call.query.get("format") else {"id": version.id}
 
 
 def _lookup(registry: Registry, call: Call) -> Any:

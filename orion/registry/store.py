@@ -176,7 +176,7 @@ class Registry:
     def register(self, subject: str, wanted: Wanted, *, normalize: bool = False) -> Version:
         """Add a schema to a subject, or find it there."""
         subject = self.settings.real(subject)
-        check_subject(subject)
+        check_subject(split(subject)[1])
         # Before the log is asked for a turn: to read and compare may take long, and most texts are known already.
         parsed, schema = self._understood(subject, wanted.schema, normalize)
         known = self._registered(subject, parsed, schema, wanted)

@@ -249,6 +249,9 @@ def test_a_subject_may_hold_anything_but_control_characters(call: Door) -> None:
     assert call("GET", "/subjects/a%2Fb%20c%3F/versions") == [1]
     call.register("a%07", ONE, code=42208)
     call.register("__GLOBAL", ONE, code=42208)
+    call.register(":.team:", ONE, code=42208)
+    call.register(":.team:__EMPTY", ONE, code=42208)
+    assert call("GET", "/contexts") == ["."]
 
 
 def test_protobuf_as_text_and_as_descriptor(call: Door) -> None:
@@ -257,6 +260,9 @@ def test_protobuf_as_text_and_as_descriptor(call: Door) -> None:
     assert call("GET", "/schemas/ids/1") == {"schema": text, "schemaType": "PROTOBUF"}
     descriptor = call("GET", "/schemas/ids/1?format=serialized")["schema"]
     assert call.register("p", descriptor, schemaType="PROTOBUF") == 1
+    body = {"schema": text, "schemaType": "PROTOBUF"}
+    shown = call("POST", "/subjects/p/versions?format=serialized", body)
+    assert (shown["id"], shown["version"], shown["schema"]) == (1, 1, descriptor)
     assert call("POST", "/subjects/p", {"schema": descriptor, "schemaType": "PROTOBUF"})["version"] == 1
     call.register("p", ONE, code=409)
 
