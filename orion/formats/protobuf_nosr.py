@@ -10,6 +10,8 @@ from orion.formats.protobuf_write import Writing
 from orion.plan.sources import Serde
 from orion.schema import Column
 
+__all__ = ["decode", "encode", "schema_of"]
+
 
 def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded:
     if not columns:
