@@ -10,10 +10,9 @@ from orion import __version__
 from orion.registry import contracts
 from orion.registry.compatibility import levels
 from orion.registry.errors import schema_not_found
-from orion.registry.records import Version
+from orion.registry.records import Version, mode
 from orion.registry.requests import Call
 from orion.registry.schemas import Schema, formatted
-from orion.registry.settings import mode
 from orion.registry.state import DEFAULT_CONTEXT, context_of, qualified, split, target
 from orion.registry.store import Registry
 

@@ -152,12 +152,11 @@ class KafkaLog:
         """One record that can't be read must not keep the others from being known."""
         try:
             entry = decode(key, value)
-        except (ValueError, KeyError, TypeError, AttributeError, OrionError) as error:
+            if entry is not None:
+                self.state.apply(entry)
+        except Exception as error:  # anybody may write to the topic, and the thread that reads it must live
             self.problems += 1
-            log.warning("registry", problem=f"record {offset} of {self._topic} is passed over: {error}")
-            return
-        if entry is not None:
-            self.state.apply(entry)
+            log.warning("registry", problem=f"record {offset} of {self._topic} is passed over: {error!r:.300}")
 
     def _catch_up(self) -> None:
         """Wait until everything committed so far is folded."""

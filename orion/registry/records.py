@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never, get_args
 
+from orion.registry import words
+from orion.registry.compatibility import levels
+from orion.registry.errors import INVALID_MODE, RegistryError
 from orion.registry.schemas import Reference, Schema, schema_type
+
+Mode = Literal["READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class PutConfig:
 @dataclass(frozen=True)
 class PutMode:
     subject: str | None
-    mode: str | None  # None: no longer set
+    mode: Mode | None  # None: no longer set
 
 
 @dataclass(frozen=True)
@@ -113,22 +119,24 @@ def encode(entry: Entry) -> tuple[bytes, bytes | None]:
 def decode(key: bytes | None, value: bytes | None) -> Entry | None:
     """What a record says; nothing for those that only mark a place (NOOP) or that Orion has no use for.
 
-    Raises ValueError, KeyError or TypeError for what is no record of a registry.
+    Raises an exception of Python's for what is no record of a registry.
     """
     named = json.loads(key or b"")
-    subject = named.get("subject")
     body = None if value is None else json.loads(value)
+    subject = None if named.get("subject") is None else _name(named)
     match named["keytype"]:
         case "SCHEMA":
-            number = int(named["version"])
-            return RemoveVersion(subject, number) if body is None else PutVersion(_version(subject, number, body))
+            name, number = _name(named), int(named["version"])
+            return RemoveVersion(name, number) if body is None else PutVersion(_version(name, number, body))
         case "DELETE_SUBJECT":
-            return None if body is None else DeleteSubject(subject, int(body["version"]))
+            return None if body is None else DeleteSubject(_name(named), int(body["version"]))
         case "CONFIG":
             kept = None if body is None else {name: body[name] for name in SETTINGS if body.get(name) is not None}
+            if kept and "compatibilityLevel" in kept:
+                levels.level(kept["compatibilityLevel"])
             return PutConfig(subject, kept)
         case "MODE":
-            return PutMode(subject, None if body is None else str(body["mode"]))
+            return PutMode(subject, None if body is None else mode(body["mode"]))
         case "CONTEXT":
             return PutContext(str(named["context"]), body is not None)
         case "NOOP" if body is not None:
@@ -137,14 +145,26 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
             return None
 
 
+def _name(named: Mapping[str, Any]) -> str:
+    subject = named["subject"]
+    if not isinstance(subject, str):
+        raise ValueError(f"{subject!r} is no subject")
+    return subject
+
+
 def _version(subject: str, number: int, body: Mapping[str, Any]) -> Version:
     references = tuple(
         Reference(one["name"], one["subject"], int(one["version"])) for one in body.get("references") or ()
     )
-    schema = Schema(
-        str(body["schema"]), schema_type(body.get("schemaType")), references, body.get("metadata"), body.get("ruleSet")
-    )
+    metadata, rules = ({**body[name]} if body.get(name) else None for name in ("metadata", "ruleSet"))
+    schema = Schema(str(body["schema"]), schema_type(body.get("schemaType")), references, metadata, rules)
     return Version(subject, number, int(body["id"]), schema, bool(body.get("deleted")))
+
+
+def mode(word: object) -> Mode:
+    if (found := words.known(word, MODES)) is not None:
+        return found
+    raise RegistryError(INVALID_MODE, f"Invalid mode. Valid values are {', '.join(MODES)}")
 
 
 def _version_key(subject: str, version: int) -> bytes:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
-from orion.registry import errors, words
+from orion.registry import errors
 from orion.registry.compatibility import levels
 from orion.registry.compatibility.levels import Level
 from orion.registry.errors import RegistryError, not_permitted, subject_not_found
 from orion.registry.log import Log
-from orion.registry.records import Entry, PutConfig, PutMode
+from orion.registry.records import Entry, Mode, PutConfig, PutMode
 from orion.registry.state import DEFAULT_CONTEXT, State, context_of, qualified, split
 
-Mode = Literal["READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 DEFAULT_LEVEL: Level = "BACKWARD"
 
 
@@ -94,7 +92,7 @@ class Settings:
     def mode(self, subject: str | None) -> Mode:
         """The mode that counts for a subject: the nearest, unless one further out overrides."""
         with self._log.lock:
-            found = [mode(self._state.mode[scope]) for scope in _scopes(subject) if scope in self._state.mode]
+            found = [self._state.mode[scope] for scope in _scopes(subject) if scope in self._state.mode]
         if "READONLY_OVERRIDE" in found:
             return "READONLY_OVERRIDE"
         return found[0] if found else "READWRITE"
@@ -104,7 +102,7 @@ class Settings:
             if subject not in self._state.mode:
                 text = f"Subject '{subject}' does not have subject-level mode configured"
                 raise RegistryError(errors.NO_SUBJECT_MODE, text)
-            return mode(self._state.mode[subject])
+            return self._state.mode[subject]
 
     def set_mode(self, subject: str | None, wanted: Mode, *, force: bool = False) -> Mode:
         if subject is not None:
@@ -126,7 +124,7 @@ class Settings:
             if before is None and subject is not None:
                 raise subject_not_found(subject)
             gone = [subject, *inside] if before is not None else inside
-            return [PutMode(name, None) for name in gone], mode(before or "READWRITE")
+            return [PutMode(name, None) for name in gone], before or "READWRITE"
 
         return self._log.commit(decide)
 
@@ -134,12 +132,6 @@ class Settings:
         """Refuse to change anything about what may only be read."""
         if self.mode(subject) in ("READONLY", "READONLY_OVERRIDE"):
             raise not_permitted(f"Subject {subject} is in read-only mode")
-
-
-def mode(word: object) -> Mode:
-    if (found := words.known(word, MODES)) is not None:
-        return found
-    raise RegistryError(errors.INVALID_MODE, f"Invalid mode. Valid values are {', '.join(MODES)}")
 
 
 def check_subject(subject: str) -> None:

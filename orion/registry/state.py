@@ -11,6 +11,7 @@ from typing import Any, assert_never
 from orion.registry.records import (
     DeleteSubject,
     Entry,
+    Mode,
     PutConfig,
     PutContext,
     PutHighest,
@@ -53,7 +54,7 @@ class State:
     def __init__(self) -> None:
         self.subjects: dict[str, dict[int, Version]] = {}
         self.config: dict[str | None, Mapping[str, Any]] = {}
-        self.mode: dict[str | None, str] = {}
+        self.mode: dict[str | None, Mode] = {}
         # Ids and what is equal are each context's own.
         self._by_id: dict[str, dict[int, Schema]] = defaultdict(dict)
         self._ids: dict[str, dict[bytes, set[int]]] = defaultdict(lambda: defaultdict(set))

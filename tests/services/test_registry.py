@@ -95,6 +95,10 @@ def test_what_another_registry_wrote_is_read(kafka: Kafka, topic: str) -> None:
             Outgoing(None, json.dumps(noop).encode()),
             Outgoing(json.dumps(value).encode(), json.dumps(key).encode()),
             Outgoing(b"no JSON", b"at all"),
+            Outgoing(b"[" * 100_000, json.dumps(key).encode()),
+            Outgoing(json.dumps(value).encode(), b'{"keytype":"SCHEMA","version":1,"magic":1}'),
+            Outgoing(b'{"mode":"SOME"}', b'{"keytype":"MODE","subject":null,"magic":0}'),
+            Outgoing(b'{"compatibilityLevel":"SOME"}', b'{"keytype":"CONFIG","subject":null,"magic":0}'),
         ],
     )
     registry = Registry(KafkaLog(kafka, topic))
