@@ -52,7 +52,7 @@ def measure(stage: Stage) -> Measured:
     known = registry.register(f"{TOPIC}-value", "AVRO", json.dumps(PLAY))
     write(stage, TOPIC, _plays(known.id))
     schemas = Schemas(registry)
-    query = schemas.bound(compiled(_SCRIPT, schemas))
+    query = schemas.bound(compiled(_script("clean_plays")))
     written = query.sink.value.wiring.writes if query.sink.value.wiring else None
     assert written is not None
 
@@ -91,12 +91,14 @@ def _plays(schema_id: int) -> Iterator[Outgoing]:
         yield Outgoing(value, f"u{n % 1000}".encode(), timestamp=START_MS + n)
 
 
-_SCRIPT = f"""
-    CREATE STREAM plays (user_id STRING KEY) WITH (kafka_topic='{TOPIC}', value_format='AVRO');
-    CREATE STREAM clean AS
-        SELECT user_id, play_id, track_id, title, UCASE(country) AS country, ms_played / 1000 AS seconds, played_at
-        FROM plays WHERE ms_played >= {SHORTEST_MS} EMIT CHANGES;
-"""
+def _script(out: str) -> str:
+    return f"""
+        CREATE STREAM plays (user_id STRING KEY, play_id STRING, track_id STRING, title STRING, country STRING,
+            ms_played BIGINT, played_at TIMESTAMP) WITH (kafka_topic='{TOPIC}', value_format='AVRO');
+        CREATE STREAM clean WITH (kafka_topic='{out}') AS
+            SELECT user_id, play_id, track_id, title, UCASE(country) AS country, ms_played / 1000 AS seconds, played_at
+            FROM plays WHERE ms_played >= {SHORTEST_MS} EMIT CHANGES;
+    """
 
 
 def _topic(stage: Stage) -> DataFrame:

@@ -120,11 +120,11 @@ class Contest:
         return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
 
 
-def compiled(script: str, schemas: Schemas | None = None) -> Query:
+def compiled(script: str) -> Query:
     """The query that a script starts."""
     catalog, query = Catalog(), None
     for text in ksql.split(script):
-        for step in ksql.compile(text, catalog, schemas=schemas).steps:
+        for step in ksql.compile(text, catalog).steps:
             catalog = catalog.after(step)
             query = step.query if isinstance(step, StartQuery) else query
     if query is None:

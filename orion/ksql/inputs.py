@@ -172,7 +172,10 @@ def select_items(query: ast.Query, rows: Rows) -> list[ast.SelectItem]:
 
 def _opened(item: ast.SelectItem, qualifier: str | None, rows: Rows) -> list[ast.SelectItem]:
     made = [ast.SelectItem(ast.Name(n.name, span=item.span), n.name, span=item.span) for n in rows.synthetic]
-    columns = [c for c in rows.columns if not c.pseudo and qualifier in (None, c.alias)]
+    columns = [c for c in rows.columns if qualifier in (None, c.alias) and (not c.pseudo or _is_bound(c))]
+    # Each source's window is shown behind its key; sorting leaves the sources and their columns in order otherwise.
+    ranks = {alias: at for at, alias in enumerate(rows.aliases)}
+    columns.sort(key=lambda c: (ranks[c.alias], c.role is not Role.KEY, not _is_bound(c)))
     return [
         *(made if qualifier is None else []),
         *(ast.SelectItem(ast.Name(c.inside, span=item.span), f"{c.alias}_{c.name}", span=item.span) for c in columns),
@@ -193,3 +196,7 @@ def synthetic_name(rows: tuple[Rows, ...], others: Sequence[Named]) -> str:
     taken = {c.name for r in rows for c in r.columns} | {n.name for r in rows for n in (*r.synthetic, *others)}
     names = chain(("ROWKEY",), (f"ROWKEY_{n}" for n in count(1)))
     return next(n for n in names if n not in taken)
+
+
+def _is_bound(column: InputColumn) -> bool:
+    return column.pseudo and column.name in WINDOW_BOUNDS

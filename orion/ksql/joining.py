@@ -25,6 +25,7 @@ def join(left: Rows, right: Rows, clause: ast.JoinClause) -> Rows:
     kind = _kind(left, right, clause, pairs)
     type_ = JoinType(clause.type)
     within = _within(clause, kind)
+    _check_windowed(left, right, pairs, clause)
     pairs += _window_pairs(left, right, clause)
     names, key, synthetic = _key(left, right, pairs, kind, type_)
     left_side = Side(left.relation, _columns(left), tuple(_held(left, pair[0]) for pair in pairs))
@@ -191,6 +192,18 @@ def _within(clause: ast.JoinClause, kind: JoinKind) -> Within | None:
     written = clause.within
     grace = DEFAULT_GRACE_MS if written.grace_ms is None else written.grace_ms
     return Within(written.before_ms, written.after_ms, grace, written.grace_ms is not None)
+
+
+def _check_windowed(left: Rows, right: Rows, pairs: list[tuple[Expr, Expr]], clause: ast.JoinClause) -> None:
+    """Windows stand in keys: rows that are moved under another key would lose theirs."""
+    for side, (rows, alias) in enumerate(((left, "left"), (right, "right"))):
+        if rows.window is not None and not _is_key(rows, [pair[side] for pair in pairs]):
+            raise BindError(
+                "INVALID_JOIN",
+                f"The {alias} source is windowed, and is joined by something else than its key.",
+                span=clause.on.span,
+                hint="Windowed sources can't be repartitioned: join by the key.",
+            )
 
 
 def _window_pairs(left: Rows, right: Rows, clause: ast.JoinClause) -> list[tuple[Expr, Expr]]:

@@ -26,6 +26,7 @@ from orion.plan.relations import (
     Side,
     Union,
 )
+from orion.plan.sources import WINDOW_BOUNDS
 
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`")
 
@@ -67,7 +68,8 @@ def _side(side: Side, needed: frozenset[str] | None, key: tuple[Expr, ...]) -> S
 
 
 def _kept(items: tuple[Named, ...], needed: frozenset[str] | None) -> tuple[Named, ...]:
-    return items if needed is None else tuple(i for i in items if i.name in needed)
+    """The window's bounds stay whoever reads them: a windowed row's key carries them."""
+    return items if needed is None else tuple(i for i in items if i.name in needed or i.name in WINDOW_BOUNDS)
 
 
 def _read(expressions: Iterable[Expr]) -> frozenset[str]:

@@ -28,6 +28,7 @@ def test_case(spark: Spark, case: dict[str, Any]) -> None:
             "id": case["name"],
             "statements": ksql.split(case["sql"]),
             "properties": case.get("properties") or {},
+            "topics": case.get("topics") or [],
             "inputs": inputs,
         },
     )

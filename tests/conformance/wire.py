@@ -12,6 +12,7 @@ import struct
 from decimal import Decimal
 from typing import Any
 
+from orion.formats import protobuf_nosr
 from orion.plan.sources import Serde, Source, WindowKind, WireSchema, subject
 from orion.schema import Column, Role, Scalar
 from tests.conformance import avro_wire, protobuf_wire
@@ -111,9 +112,7 @@ def _schema(source: Source, role: Role, shelf: Shelf) -> WireSchema:
 
 
 def _own_schema(serde: Serde, columns: tuple[Column, ...]) -> WireSchema:
-    from orion.formats import protobuf_schema
-
-    return WireSchema(0, "PROTOBUF", protobuf_schema.schema_of(columns, serde))
+    return WireSchema(0, "PROTOBUF", protobuf_nosr.schema_of(columns, serde))
 
 
 def _body(schema: WireSchema, serde: Serde, value: Any) -> bytes:

@@ -154,9 +154,10 @@ def _widens(given: SqlType, wanted: SqlType) -> bool:
             | (Decimal(), Scalar.DOUBLE)
         ):
             return True
-        case (Scalar.INTEGER | Scalar.BIGINT | Decimal(), Decimal(precision, scale)):
-            held = casts.as_decimal(given)
-            return held.scale <= scale and held.precision - held.scale <= precision - scale
+        case (Scalar.INTEGER | Scalar.BIGINT, Decimal()):
+            return True
+        case (Decimal(), Decimal(precision, scale)):
+            return given.scale <= scale and given.precision - given.scale <= precision - scale
         case _:
             return False
 
