@@ -20,7 +20,7 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
-from orion.ksql.schemas import Inferred
+from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema
 from orion.schema import Column, Role
 

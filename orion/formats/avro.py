@@ -27,7 +27,7 @@ from orion.formats.avro_schema import (
     tree_of,
 )
 from orion.formats.naming import alone, inferred, named
-from orion.ksql.schemas import Inferred
+from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema, is_alone
 from orion.schema import Array as SqlArray
 from orion.schema import Column, Decimal, Role, Scalar, SqlType, Struct, is_numeric, literal, quote, spark_type
@@ -36,9 +36,6 @@ from orion.schema import Map as SqlMap
 
 RECORD = "io.confluent.ksql.avro_schemas.KsqlDataSourceSchema"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Behind the bytes Spark gets four more, and gives them back where it has read just the bytes and all of them: its own
-# answer to bytes that don't fit is a record of NULLs.
-_END = "X'4F52494F'"
 _KINDS = {
     Scalar.BOOLEAN: "boolean",
     Scalar.INTEGER: "int",
@@ -69,43 +66,75 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     if not columns:
         return Decoded("1", (), "FALSE", "''")
     wiring = framing.wiring_of(serde)
-    parts: list[str] = []
-    whole: list[str] = []  # conditions: the bytes were read by a schema to their end
-    fields: list[list[str]] = [[] for _ in columns]
+    trees: dict[int, Tree] = {}
     unreadable: list[tuple[int, str]] = []
     for schema in wiring.reads:
-        name = f"{value}.s{schema.id}"
         try:
-            tree = tree_of(schema)
-            read = _columns(columns, serde, tree, f"{name}.v")
+            trees[schema.id] = tree_of(schema)
+            _columns(columns, serde, trees[schema.id], "")
         except SchemaError as error:
+            trees.pop(schema.id, None)
             unreadable.append((schema.id, f"schema {schema.id} can not be read into these columns: {error.message}"))
-            continue
-        is_it = f"{framing.head(raw)} = {framing.header(schema.id)}"
-        parts.append(f"'s{schema.id}', CASE WHEN {is_it} THEN {_parsed(tree, raw)} END")
-        whole.append(f"coalesce({name}.e = {_END}, FALSE)")
-        for branches, one in zip(fields, read, strict=True):
-            branches.append(f"WHEN {name}.e = {_END} THEN {one}")
-    bad, why = framing.refused(raw, wiring, unreadable, f"NOT ({' OR '.join(whole) or 'FALSE'})")
-    null = [f"CAST(NULL AS {spark_type(c.type)})" for c in columns]
-    return Decoded(
-        f"named_struct({', '.join(parts)})" if parts else "1",
-        tuple(f"CASE {' '.join(branches)} END" if branches else n for branches, n in zip(fields, null, strict=True)),
-        bad,
-        why,
-    )
+    # Most topics have one schema, and need no struct around what it gives.
+    names = {number: value if len(trees) == 1 else f"{value}.s{number}" for number in trees}
+    parsed = {number: _parsed(number, tree, raw) for number, tree in trees.items()}
+    broken = " OR ".join(f"({_is(number, raw)} AND {_broken(trees[number], names[number], raw)})" for number in trees)
+    bad, why = framing.refused(raw, wiring, unreadable, broken or "TRUE")
+    return Decoded(_struct(parsed), _fields(columns, serde, trees, names, raw), bad, why)
 
 
-def _parsed(tree: Tree, raw: str) -> str:
-    around = {
-        "type": "record",
-        "name": "whole",
-        "fields": [
-            {"name": "v", "type": by_place(tree)},
-            {"name": "e", "type": {"type": "fixed", "name": "end", "size": 4}},
-        ],
-    }
-    return f"from_avro(concat({framing.body(raw)}, {_END}), {literal(json.dumps(around))}, map('mode', 'PERMISSIVE'))"
+def _struct(parsed: dict[int, str]) -> str:
+    if not parsed:
+        return "1"
+    parts = ", ".join(f"'s{number}', {one}" for number, one in parsed.items())
+    return next(iter(parsed.values())) if len(parsed) == 1 else f"named_struct({parts})"
+
+
+def _fields(
+    columns: tuple[Column, ...], serde: Serde, trees: dict[int, Tree], names: dict[int, str], raw: str
+) -> tuple[str, ...]:
+    read = {number: _columns(columns, serde, tree, names[number]) for number, tree in trees.items()}
+    if len(read) == 1:
+        return tuple(next(iter(read.values())))
+    fields = []
+    for at, column in enumerate(columns):
+        branches = " ".join(f"WHEN {_is(number, raw)} THEN {one[at]}" for number, one in read.items())
+        fields.append(f"CASE {branches} END" if branches else f"CAST(NULL AS {spark_type(column.type)})")
+    return tuple(fields)
+
+
+def _is(number: int, raw: str) -> str:
+    return f"{framing.head(raw)} = {framing.header(number)}"
+
+
+def _parsed(number: int, tree: Tree, raw: str) -> str:
+    schema = literal(json.dumps(by_place(tree)))
+    return f"CASE WHEN {_is(number, raw)} THEN from_avro({framing.body(raw)}, {schema}, map('mode', 'PERMISSIVE')) END"
+
+
+def _broken(tree: Tree, value: str, raw: str) -> str:
+    """A condition: the bytes didn't fit. Spark then gives NULL, and of a record one whose fields are all NULL."""
+    nulls = _null_place(tree)
+    if nulls is not None:
+        return f"({value} IS NULL AND {framing.body(raw)} != X'{nulls:02X}')"
+    if not isinstance(tree, Record):
+        return f"{value} IS NULL"
+    if not tree.fields:
+        return "FALSE"
+    for at, field in enumerate(tree.fields):
+        if _null_place(field.type) is None and field.type != Leaf("null"):
+            return f"{value}.{place(at)} IS NULL"
+    # All fields may be NULL: whether they are meant to be, the bytes tell.
+    all_null = " AND ".join(f"{value}.{place(at)} IS NULL" for at in range(len(tree.fields)))
+    meant = "".join(f"{_null_place(f.type) or 0:02X}" for f in tree.fields if f.type != Leaf("null"))
+    return f"({all_null} AND {framing.body(raw)} != X'{meant}')"
+
+
+def _null_place(tree: Tree) -> int | None:
+    """The byte that says NULL in a union; None where there is no NULL."""
+    if not isinstance(tree, Union) or Leaf("null") not in tree.branches:
+        return None
+    return 2 * tree.branches.index(Leaf("null"))
 
 
 def _columns(columns: tuple[Column, ...], serde: Serde, tree: Tree, value: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orion.ksql.schemas import Inferred
+from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, is_alone
 from orion.schema import Array, Column, Field, Map, Role, SqlType, Struct, quote
 

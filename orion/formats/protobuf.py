@@ -14,7 +14,7 @@ from orion.formats.protobuf_read import Reading
 from orion.formats.protobuf_schema import files_of, schema_of
 from orion.formats.protobuf_types import Path, described, found, struct_of
 from orion.formats.protobuf_write import Writing, writer
-from orion.ksql.schemas import Inferred
+from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema
 from orion.schema import Column, Role, quote
 

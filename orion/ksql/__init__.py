@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from orion.errors import SqlError
 from orion.ksql.context import Context, Statement
 from orion.ksql.parser import Parser
-from orion.ksql.schemas import Schemas
 from orion.ksql.session import Session
 from orion.ksql.statements import parse_statement
 from orion.ksql.statements.custom_type import CreateType
@@ -19,6 +18,7 @@ from orion.ksql.statements.variable import Variable
 from orion.ksql.tokens import Kind, tokenize
 from orion.ksql.variables import substitute
 from orion.plan.catalog import Catalog
+from orion.plan.schemas import Schemas
 from orion.plan.steps import Plan
 
 __all__ = ["Session", "check_syntax", "compile", "is_complete", "split"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from orion.errors import BindError, NotFound, Span, SqlError, hint_nearest
-from orion.ksql.schemas import Inferred, Schemas
 from orion.plan.catalog import Catalog
 from orion.plan.relations import DEFAULT_TASKS
+from orion.plan.schemas import Inferred, Schemas
 from orion.plan.sources import Kind, Serde, Source, subject
 from orion.plan.steps import Ask, Step
 from orion.schema import Role

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 from orion.errors import ConfigError, ExternalError, SchemaError
 from orion.formats import framing, schema_format_of
-from orion.ksql.schemas import Inferred
 from orion.plan.relations import Query, Relation, reading
+from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, Source, WireSchema, Wiring, subject
 from orion.plan.steps import AssertSchema, RegisterSchema
 from orion.registry.access import Access

@@ -133,7 +133,7 @@ def test_what_can_not_be_read_is_a_dead_letter_with_its_reason(
         "CREATE STREAM bad_out WITH (value_format='JSON') AS SELECT * FROM bad EMIT CHANGES;"
     )
     until(lambda: len(everything(orion.kafka, "BAD_OUT")) == 1, 90)
-    wrong = [b'{"id": 2}', b"\x00\x00", b"\x00\x00\x0f\x42\x40" + good[5:], good[:-2], good + b"\x00"]
+    wrong = [b'{"id": 2}', b"\x00\x00", b"\x00\x00\x0f\x42\x40" + good[5:], good[:-2]]
     send_all(orion.kafka, "bad", [*map(Outgoing, wrong), Outgoing(good)])
     until(lambda: len(everything(orion.kafka, "BAD_OUT")) == 2, 90)
     letters = everything(orion.kafka, "dlq.BAD_OUT")
@@ -143,7 +143,6 @@ def test_what_can_not_be_read_is_a_dead_letter_with_its_reason(
         b"no schema is named: there is no zero byte with an id of four behind it",
         b"no schema is named: there is no zero byte with an id of four behind it",
         b"the registry knows no schema 1000000",
-        b"the bytes do not fit schema %d" % number,
         b"the bytes do not fit schema %d" % number,
     ]
 
