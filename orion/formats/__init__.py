@@ -26,6 +26,9 @@ from orion.schema import Column, Role
 
 NAMES = ("avro", "delimited", "json", "json_sr", "kafka", "none", "protobuf", "protobuf_nosr")
 
+# Formats whose schemas may be other people's, and not take every value: `encode` gives NULL for a row they can't hold.
+REFUSING = ("AVRO", "PROTOBUF", "PROTOBUF_NOSR")
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:

@@ -11,8 +11,9 @@ import re
 from typing import Any
 
 from orion.errors import SchemaError
-from orion.formats import Decoded, framing
-from orion.formats.avro_schema import (
+from orion.formats import Decoded
+from orion.formats.wire import framing
+from orion.formats.wire.avro_schema import (
     MISSING,
     Array,
     Enum,
@@ -26,7 +27,7 @@ from orion.formats.avro_schema import (
     place,
     tree_of,
 )
-from orion.formats.naming import alone, inferred, named
+from orion.formats.wire.naming import alone, inferred, named
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema, is_alone
 from orion.schema import Array as SqlArray
@@ -282,7 +283,8 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
     else:
         raise SchemaError("SCHEMA_UNFIT", f"The schema {schema.id} is no record: it can't hold {len(columns)} columns.")
     made = f"concat({framing.header(schema.id)}, to_avro({whole}, {literal(json.dumps(by_place(tree)))}))"
-    return alone(columns, serde, made)
+    refused = _refused_columns(columns, serde, tree)
+    return alone(columns, serde, f"CASE WHEN NOT ({' OR '.join(refused)}) THEN {made} END" if refused else made)
 
 
 def _written(record: Record, given: dict[str, tuple[str, SqlType]]) -> str:
@@ -322,6 +324,52 @@ def _default(field: RecordField) -> str:
             return _write(f"CAST({empty} AS {spark_type(type_)})", type_, field.type, field.name)
         case _:
             raise SchemaError("SCHEMA_UNFIT", f"The field {field.name} has no column, and no simple default.")
+
+
+def _refused_columns(columns: tuple[Column, ...], serde: Serde, tree: Tree) -> list[str]:
+    """Conditions, never NULL themselves: the row has something that the schema doesn't take."""
+    if is_alone(columns, serde):
+        return _refused_inside(quote(columns[0].name), columns[0].type, tree)
+    assert isinstance(tree, Record)
+    return _refused_fields(tree, {c.name: (quote(c.name), c.type) for c in columns})
+
+
+def _refused_fields(record: Record, given: dict[str, tuple[str, SqlType]]) -> list[str]:
+    names = list(given)
+    found = ((field, named(field.name, names)) for field in record.fields)
+    return [c for field, at in found if at is not None for c in _refused(*given[names[at]], field.type)]
+
+
+def _refused(value: str, type_: SqlType, tree: Tree, depth: int = 0) -> list[str]:
+    """Of a value that may be NULL."""
+    inside = _refused_inside(value, type_, tree, depth)
+    takes_null = _null_place(tree) is not None or tree == Leaf("null")
+    found = [f"({value} IS NOT NULL AND ({' OR '.join(inside)}))"] if inside else []
+    return found if takes_null else [f"{value} IS NULL", *found]
+
+
+def _refused_inside(value: str, type_: SqlType, tree: Tree, depth: int = 0) -> list[str]:
+    """Of a value that is there."""
+    x = f"r{depth}"
+    match tree, type_:
+        case Union(), _ if len(tree.values) == 1:
+            return _refused_inside(value, type_, tree.values[0], depth)
+        case Enum(_, symbols), _:
+            return [f"{value} NOT IN ({', '.join(map(literal, symbols))})"]
+        case Leaf("fixed"), Scalar.BYTES:
+            return [f"length({value}) != {tree.size}"]
+        case Leaf(), Scalar() | Decimal() if tree.is_decimal and not _is_alike(tree, type_):
+            return [f"CAST({value} AS DECIMAL({tree.precision},{tree.scale})) IS NULL"]
+        case Record(), Struct(fields):
+            return _refused_fields(tree, {f.name: (f"{value}.{quote(f.name)}", f.type) for f in fields})
+        case Array(items), SqlArray(element):
+            inside = _refused(x, element, items, depth + 1)
+            return [f"exists({value}, {x} -> {' OR '.join(inside)})"] if inside else []
+        case Map(values), SqlMap(_, inner):
+            inside = _refused(x, inner, values, depth + 1)
+            return [f"exists(map_values({value}), {x} -> {' OR '.join(inside)})"] if inside else []
+        case _:
+            return []
 
 
 def _write(value: str, type_: SqlType, tree: Tree, name: str, depth: int = 0) -> str:

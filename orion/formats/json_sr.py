@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from orion.formats import Decoded, framing, json, json_schema
-from orion.formats.json_schema import columns_of, schema_of
-from orion.formats.naming import alone, named
+from orion.formats import Decoded, json
+from orion.formats.wire import framing, json_schema
+from orion.formats.wire.json_schema import columns_of, schema_of
+from orion.formats.wire.naming import alone, named
 from orion.plan.sources import Serde
 from orion.schema import Column, Struct
 

@@ -8,12 +8,14 @@ unless the schema says `optional` or has one of Google's wrappers there.
 from __future__ import annotations
 
 from orion.errors import SchemaError
-from orion.formats import Decoded, framing, protobuf_calls
-from orion.formats.naming import inferred
-from orion.formats.protobuf_read import Reading
-from orion.formats.protobuf_schema import files_of, schema_of
-from orion.formats.protobuf_types import Path, described, found, struct_of
-from orion.formats.protobuf_write import Writing, writer
+from orion.formats import Decoded
+from orion.formats.messages import calls
+from orion.formats.messages.read import Reading
+from orion.formats.messages.schema import files_of, schema_of
+from orion.formats.messages.types import Path, described, found, struct_of
+from orion.formats.messages.write import Writing, writer
+from orion.formats.wire import framing
+from orion.formats.wire.naming import inferred
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema
 from orion.schema import Column, Role, quote
@@ -37,7 +39,7 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         else:
             known.append((schema.id, files))
     bad, why = framing.refused(raw, wiring, unreadable, f"{value} IS NULL")
-    struct = protobuf_calls.read(Reading(tuple(known), types, names), raw)
+    struct = calls.read(Reading(tuple(known), types, names), raw)
     return Decoded(struct, tuple(f"{value}.c{at}" for at in range(len(columns))), bad, why)
 
 
@@ -50,7 +52,7 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
     writing = Writing(files, path, tuple(c.type for c in columns), tuple(c.name for c in columns))
     writer(writing)  # refuses columns that don't fit
     head = f"{framing.header(schema.id)}, X'{_indexes(path).hex()}'"
-    return there(columns, f"concat({head}, {protobuf_calls.write(writing, columns)})")
+    return there(columns, f"concat({head}, {calls.write(writing, columns)})")
 
 
 def there(columns: tuple[Column, ...], made: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from orion.formats import Decoded, protobuf_calls
+from orion.formats import Decoded
+from orion.formats.messages import calls
+from orion.formats.messages.read import Reading
+from orion.formats.messages.schema import linked, schema_of
+from orion.formats.messages.write import Writing
 from orion.formats.protobuf import there
-from orion.formats.protobuf_read import Reading
-from orion.formats.protobuf_schema import linked, schema_of
-from orion.formats.protobuf_write import Writing
 from orion.plan.sources import Serde
 from orion.schema import Column
 
@@ -19,7 +20,7 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     files = linked(schema_of(columns, serde))
     reading = Reading(((0, files),), tuple(c.type for c in columns), tuple(c.name for c in columns), framed=False)
     fields = tuple(f"{value}.c{at}" for at in range(len(columns)))
-    return Decoded(protobuf_calls.read(reading, raw), fields, f"{value} IS NULL", "'the bytes are no such message'")
+    return Decoded(calls.read(reading, raw), fields, f"{value} IS NULL", "'the bytes are no such message'")
 
 
 def encode(columns: tuple[Column, ...], serde: Serde) -> str:
@@ -27,4 +28,4 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
         return "CAST(NULL AS BINARY)"
     files = linked(schema_of(columns, serde))
     writing = Writing(files, (0,), tuple(c.type for c in columns), tuple(c.name for c in columns))
-    return there(columns, protobuf_calls.write(writing, columns))
+    return there(columns, calls.write(writing, columns))

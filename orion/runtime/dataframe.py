@@ -41,7 +41,7 @@ def outgoing(query: Query, read: Read) -> DataFrame:
         return emit.routed(frame, query.sink, query.dead_letters)
     # An operator lets only its results through, so the bad records take a road of their own beside it.
     # Both are one query with one checkpoint: results and dead letters of a batch are written together.
-    results = emit.records(frame, query.sink)
+    results = emit.records(frame, query.sink, query.dead_letters)
     for source in dict.fromkeys(scans(query.relation)):
         letters = emit.letters(decoded(read(source), source), query.dead_letters)
         # They are few: one partition of them is one slot to write, where each of the topic's would be another.

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
-from orion.formats import format_of
-from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind
+from orion.formats import REFUSING, format_of
+from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.scan import event_time
-from orion.schema import quote
+from orion.schema import Role, literal, quote
 
 _NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
+_SIDES = (Role.KEY, Role.VALUE)
+_KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
 _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 
 
-def records(frame: DataFrame, sink: Source) -> DataFrame:
-    """Rows with the sink's columns, ROWTIME, and DELETED, as records of its topic (rows.OUTGOING)."""
+def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame:
+    """Rows with the sink's columns, ROWTIME, and DELETED, as records of its topic (rows.OUTGOING).
+
+    A row that the sink's schema can't hold becomes a dead letter, with the row as JSON for its value.
+    """
     if sink.timestamp is not None:
         frame = frame.where(f"NOT {_is_timeless(sink)}")  # as in ksqlDB, such a row is left out
+    if any(_may_refuse(sink, role) for role in _SIDES):
+        return routed(_as_if_read(frame, sink), replace(sink, timestamp=None), dead_letters)
     return frame.selectExpr(
         f"'{sink.topic}' AS topic",
         f"{_key(sink)} AS key",
@@ -34,13 +43,56 @@ def routed(frame: DataFrame, sink: Source, dead_letters: str) -> DataFrame:
         timeless = f"CASE WHEN {_is_timeless(sink)} THEN {_TIMELESS} END"
         frame = frame.selectExpr(*others, f"coalesce({rows.BAD}, {timeless}) AS {rows.BAD}")
     good = f"{rows.BAD} IS NULL"
-    value = _value(sink)
+    key, value = _key(sink), _value(sink)
+    if any(_may_refuse(sink, role) for role in _SIDES):
+        frame = _encoded(frame, sink, key, value)
+        key, value = _KEY_BYTES, _VALUE_BYTES
     return frame.selectExpr(
         f"if({good}, '{sink.topic}', '{dead_letters}') AS topic",
-        f"if({good}, {_key(sink)}, {rows.RAW_KEY}) AS key",
+        f"if({good}, {key}, {rows.RAW_KEY}) AS key",
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
         f"if({good}, {_time(sink)}, {rows.STAMP}) AS timestamp",
         f"if({good}, {_headers(frame)}, {_letter_headers()}) AS headers",
+    )
+
+
+def _may_refuse(sink: Source, role: Role) -> bool:
+    """Whether the side's format may give no bytes for a row: its schema doesn't take every value."""
+    return sink.serde(role).format in REFUSING and bool(sink.columns(role))
+
+
+def _encoded(frame: DataFrame, sink: Source, key: str, value: str) -> DataFrame:
+    """With the bytes of key and value, and BAD where there should be some and are none."""
+    others = [quote(c) for c in frame.columns if c != rows.BAD]
+    written = f"CASE WHEN NOT {rows.DELETED} THEN {value} END"
+    frame = frame.selectExpr(*others, rows.BAD, f"{key} AS {_KEY_BYTES}", f"{written} AS {_VALUE_BYTES}")
+    whys = []
+    for role, found in ((Role.KEY, _KEY_BYTES), (Role.VALUE, f"NOT {rows.DELETED} AND {_VALUE_BYTES}")):
+        columns, serde = sink.columns(role), sink.serde(role)
+        if not _may_refuse(sink, role):
+            continue
+        meant = " OR ".join(f"{quote(c.name)} IS NOT NULL" for c in columns)
+        missing = f"{found} IS NULL"
+        if role is Role.KEY or is_alone(columns, serde):
+            missing += f" AND ({meant})"
+        reason = literal(f"{role}_UNWRITABLE: a value doesn't fit the schema of {sink.topic}")
+        whys.append(f"CASE WHEN {missing} THEN {reason} END")
+    bad = f"coalesce({', '.join((rows.BAD, *whys))})"
+    return frame.selectExpr(*others, _KEY_BYTES, _VALUE_BYTES, f"{bad} AS {rows.BAD}")
+
+
+def _as_if_read(frame: DataFrame, sink: Source) -> DataFrame:
+    """Rows of an operator with what a dead letter tells, as far as there is anything to tell."""
+    fields = ", ".join(f"{literal(c.name)}, {quote(c.name)}" for c in (*sink.schema.key, *sink.schema.value))
+    return frame.selectExpr(
+        *(quote(c) for c in frame.columns),
+        f"CAST(NULL AS STRING) AS {rows.BAD}",
+        f"CAST(NULL AS BINARY) AS {rows.RAW_KEY}",
+        f"CAST(to_json(named_struct({fields})) AS BINARY) AS {rows.RAW_VALUE}",
+        f"{literal(sink.topic)} AS {rows.TOPIC}",
+        f"{_time(sink)} AS {rows.STAMP}",
+        f"CAST(NULL AS INT) AS {ROWPARTITION}",
+        f"CAST(NULL AS BIGINT) AS {ROWOFFSET}",
     )
 
 

@@ -19,6 +19,9 @@ from orion.schema import quote, spark_type
 def insert(spark: SparkSession, kafka: Kafka, step: InsertRow) -> None:
     """`step` has its source told the schemas that it writes."""
     row = insert_frame(spark, step, time.time_ns() // 1_000_000).collect()[0]
+    if row.topic != step.source.topic:
+        message = f"The row doesn't fit the schema of {step.source.topic}."
+        raise SchemaError("UNWRITABLE", message, hint="A field of the schema takes no NULL, or not this value.")
     if step.source.kind is Kind.TABLE and row.key is None:
         raise SchemaError("NULL_KEY", f"The key of a row of {step.source.name} can't be NULL.")
     key = None if row.key is None else bytes(row.key)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from orion.errors import ConfigError, ExternalError, SchemaError
-from orion.formats import framing, schema_format_of
+from orion.formats import schema_format_of
+from orion.formats.wire import framing
 from orion.plan.relations import Query, Relation, reading
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, Source, WireSchema, Wiring, subject

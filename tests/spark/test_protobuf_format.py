@@ -13,8 +13,9 @@ from google.protobuf import descriptor_pool, message_factory
 from pyspark.errors import PySparkException
 
 from orion.errors import SchemaError
-from orion.formats import framing, protobuf
-from orion.formats.protobuf_schema import linked
+from orion.formats import protobuf
+from orion.formats.messages.schema import linked
+from orion.formats.wire import framing
 from orion.plan.sources import Kind, Serde, Source, WireSchema, Wiring
 from orion.runtime import emit, rows
 from orion.runtime.scan import decoded

@@ -27,9 +27,7 @@ PLUGINS: dict[str, set[str]] = {
         "spool",
         "target",
     },  # what commands share
-    # What the formats with schemas share, and how such schemas are read.
-    "orion.formats": {"avro_schema", "framing", "json_schema", "naming"}
-    | {f"protobuf_{part}" for part in ("calls", "numbers", "read", "schema", "types", "write")},
+    "orion.formats": set(),
     "orion.ksql.functions": {"declare", "signatures"},  # what declarations are made of
     "orion.ksql.statements": {"create_as"},  # reached through create_source: both begin alike
     "orion.sinks": set(),

@@ -70,7 +70,8 @@ class CreateAs:
             analysed.source.topic,
             tuple((table_config(sink) | written.topic_config(sink.kind, sink.window)).items()),
         )
-        return (topic, *schemas, DefineSource(sink), StartQuery(query))
+        # A schema may be refused: before that, nothing is made.
+        return (*schemas, topic, DefineSource(sink), StartQuery(query))
 
     def _check_kind(self, analysed: Analysed) -> None:
         if analysed.kind is not self.head.kind:

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from orion.errors import SchemaError
 from orion.formats import protobuf
-from orion.formats.protobuf_numbers import conversion, double_text
-from orion.formats.protobuf_read import Reading, arrow_type, indexes, reader
-from orion.formats.protobuf_schema import linked, schema_of
-from orion.formats.protobuf_types import Files, found
-from orion.formats.protobuf_write import Writing, writer
+from orion.formats.messages.numbers import conversion, double_text
+from orion.formats.messages.read import Reading, arrow_type, indexes, reader
+from orion.formats.messages.schema import linked, schema_of
+from orion.formats.messages.types import Files, found
+from orion.formats.messages.write import Writing, writer
 from orion.plan.sources import Serde
 from orion.schema import Array, Column, Decimal, Field, Map, Scalar, SqlType, Struct
 
@@ -390,9 +390,10 @@ def test_a_column_without_a_field_is_refused() -> None:
         written("message M { int32 a = 1; }", [], A=INTEGER, B=INTEGER, C=INTEGER)
 
 
-def test_a_symbol_that_an_enum_has_not_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"M\.E of the schema has no Z"):
-        written("message M { E e = 1; enum E { A = 0; } }", [("Z",)], E=STRING)
+def test_a_row_with_a_value_that_its_field_can_not_hold_has_no_bytes_and_the_others_have() -> None:
+    text = "message M { E e = 1; uint32 u = 2; enum E { A = 0; B = 1; } }"
+    rows = written(text, [("B", 1), ("Z", 1), ("A", -1), ("A", 2)], E=STRING, U=BIGINT)
+    assert rows == [b"\x08\x01\x10\x01", None, None, b"\x10\x02"]
 
 
 def test_the_named_message_is_written() -> None:

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
-from orion.formats.protobuf_read import Reading, reader
-from orion.formats.protobuf_write import Writing, writer
+from orion.formats.messages.read import Reading, reader
+from orion.formats.messages.write import Writing, writer
 from orion.schema import Column, quote, spark_type
 
 

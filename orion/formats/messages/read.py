@@ -20,8 +20,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from orion.errors import SchemaError
-from orion.formats.protobuf_numbers import EPOCH_DAY, LONG, conversion, fitted, integer, unscaled
-from orion.formats.protobuf_types import (
+from orion.formats.messages.numbers import EPOCH_DAY, LONG, conversion, fitted, integer, unscaled
+from orion.formats.messages.types import (
     DATE,
     DECIMAL,
     TIME,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from orion.errors import SchemaError
-from orion.formats.protobuf_types import Files
+from orion.formats.messages.types import Files
 from orion.plan.sources import Serde, WireSchema
 from orion.registry.errors import InvalidSchema
 from orion.registry.parsing.protobuf import parse

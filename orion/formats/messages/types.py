@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from orion.errors import SchemaError
-from orion.formats.naming import named
+from orion.formats.wire.naming import named
 from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct
 
 Files = tuple[bytes, ...]  # each after those it imports, the schema itself last

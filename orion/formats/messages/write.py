@@ -19,8 +19,8 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from google.protobuf.message_factory import GetMessageClass
 
 from orion.errors import SchemaError
-from orion.formats.protobuf_numbers import EPOCH_DAY, WIDE
-from orion.formats.protobuf_types import (
+from orion.formats.messages.numbers import EPOCH_DAY, WIDE
+from orion.formats.messages.types import (
     DATE,
     DECIMAL,
     TIME,
@@ -38,6 +38,7 @@ from orion.formats.protobuf_types import (
 from orion.schema import INTEGRAL, Array, Decimal, Field, Map, Scalar, SqlType, Struct, is_numeric
 
 Listed = Callable[[pa.Array], list[Any]]  # the values that a message's constructor takes; None: left out
+_UNFIT = (ValueError, TypeError, ArithmeticError)
 _FLOATING = (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE)
 
 
@@ -53,7 +54,10 @@ class Writing:
 
 @lru_cache(maxsize=64)
 def writer(writing: Writing) -> Callable[..., pa.Array]:
-    """One array for each column to the bytes of messages. Raises SchemaError if the columns don't fit."""
+    """One array for each column to the bytes of messages; of a row with a value that its field can't hold, none.
+
+    Raises SchemaError if the columns don't fit.
+    """
     message = described(writing.files, writing.path)
     if message is None:
         raise SchemaError("SCHEMA_UNFIT", "The schema declares no message.")
@@ -61,11 +65,23 @@ def writer(writing: Writing) -> Callable[..., pa.Array]:
     fields = _fields(message, [Field(n, t) for n, t in zip(writing.names, writing.columns, strict=True)])
     names = [field.name for field, _ in fields]
 
-    def write(*columns: pa.Array) -> pa.Array:
+    def rows(columns: Iterable[pa.Array]) -> list[bytes]:
         listed = [values(column) for (_, values), column in zip(fields, columns, strict=True)]
-        rows = zip(*listed, strict=True)
+        made = (make(**dict(zip(names, row, strict=True))) for row in zip(*listed, strict=True))
         # Entries of maps in a fixed order: equal keys must be equal bytes.
-        written = [make(**dict(zip(names, row, strict=True))).SerializeToString(deterministic=True) for row in rows]
+        return [one.SerializeToString(deterministic=True) for one in made]
+
+    def row(columns: Iterable[pa.Array]) -> bytes | None:
+        try:
+            return rows(columns)[0]
+        except _UNFIT:
+            return None
+
+    def write(*columns: pa.Array) -> pa.Array:
+        try:
+            written: list[Any] = rows(columns)
+        except _UNFIT:  # one of them: which, only a try of each tells
+            written = [row([column.slice(at, 1) for column in columns]) for at in range(len(columns[0]))]
         return pa.array(written, pa.binary())
 
     return write

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from orion.errors import SchemaError
-from orion.formats.naming import inferred
+from orion.formats.wire.naming import inferred
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema, is_alone
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, SqlType, Struct

@@ -1,0 +1,1 @@
+"""Protobuf: messages as columns and back, in Python workers that Spark calls."""
