@@ -15,6 +15,7 @@ from orion.errors import SchemaError
 from orion.plan.sources import WireSchema
 
 MISSING = object()
+_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ Tree = Leaf | Enum | Array | Map | Record | Union
 
 
 def tree_of(schema: WireSchema) -> Tree:
+    if schema.type != "AVRO":  # records may name whatever schema the registry has
+        raise SchemaError("SCHEMA_UNFIT", f"it is {schema.type}, not AVRO")
     reader = _Reader()
     for _, text in schema.around:
         reader.read(_json(text), "")
@@ -122,6 +125,8 @@ class _Reader:
                 raise SchemaError("SCHEMA_RECURSIVE", f"the record {name} holds itself, and columns can't")
             if name in self.names:
                 return self.names[name]
+        if word not in _PRIMITIVES:
+            raise SchemaError("SCHEMA_UNFIT", f"nothing says what {word} is")
         return Leaf(word)
 
     def _record(self, raw: dict[str, Any], name: str, namespace: str) -> Tree:
