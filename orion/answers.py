@@ -26,6 +26,7 @@ from orion.plan.steps import (
     Show,
     StartQuery,
 )
+from orion.registry.access import without_login
 from orion.runtime.engine import Engine
 from orion.runtime.queries import QueryStatus
 from orion.schema import Array, Decimal, Map, Role, Scalar, Schema, SqlType, Struct
@@ -163,6 +164,13 @@ def _measures(status: QueryStatus) -> Entity:
     }
 
 
+def _without_secrets(value: Any) -> str | None:
+    """A setting as text; an address without the login that may stand in it."""
+    if value is None:
+        return None
+    return without_login(str(value)) if "://" in str(value) else str(value)
+
+
 def _properties(engine: Engine, session: Session) -> list[Entity]:
     """The server's settings, leaf by leaf, and what this session has set."""
     flat: dict[str, Any] = {}
@@ -176,7 +184,7 @@ def _properties(engine: Engine, session: Session) -> list[Entity]:
 
     lay("", engine.config.model_dump(mode="json"))
     settings = [
-        {"name": n, "scope": "ORION", "value": None if v is None else str(v), "editable": False, "level": "SERVER"}
+        {"name": n, "scope": "ORION", "value": _without_secrets(v), "editable": False, "level": "SERVER"}
         for n, v in sorted(flat.items())
     ]
     own = [

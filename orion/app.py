@@ -30,6 +30,10 @@ from orion.runtime.queries import QueryStatus
 Entity = dict[str, Any]
 
 
+# Queries wait for the registry's answer: one that doesn't come soon counts as away, and is asked for again.
+_REGISTRY_S = 5.0
+
+
 def _silent(_: str) -> None:
     pass
 
@@ -189,7 +193,7 @@ class Orion:
 
 def _access(config: Config, registry: Registry | None) -> Access | None:
     if config.registry.url is not None:
-        return Remote(config.registry.url)
+        return Remote(config.registry.url, _REGISTRY_S)
     return None if registry is None else Local(registry)
 
 

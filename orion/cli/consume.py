@@ -18,13 +18,16 @@ import typer
 from orion.cli import output
 from orion.cli.envelope import rendered
 from orion.cli.output import Json
+from orion.cli.registry_client import registry_of
 from orion.cli.target import Bootstrap, connect
-from orion.errors import OrionError, UserError
+from orion.errors import ExternalError, OrionError, UserError
 
 if TYPE_CHECKING:
     from orion.hub.kafka import Kafka
     from orion.hub.reader import Reader
     from orion.hub.records import Position, Record
+    from orion.plan.sources import WireSchema
+    from orion.registry.access import Remote
 
 Commit = Literal["auto", "sync", "async", "async-sync"]
 Isolation = Literal["read_committed", "read_uncommitted"]
@@ -63,16 +66,24 @@ def command(
     ] = None,
     isolation: Annotated[Isolation, typer.Option(help="Whether records of open transactions show.")] = "read_committed",
     binary: Annotated[Binary, typer.Option(help="How bytes that are no text are shown.")] = "base64",
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Don't ask a schema registry what records mean that name a schema.")
+    ] = False,
+    registry: Annotated[str | None, typer.Option(help="URL of the schema registry.", show_default=False)] = None,
     bootstrap: Bootstrap = None,
     json: Json = False,
 ) -> None:
-    """Show a topic's records. Without a group nothing is committed."""
+    """Show a topic's records. Without a group nothing is committed.
+
+    Records that name a schema are shown as JSON where a registry knows it; --json gives their bytes.
+    """
     from orion.hub.reader import Reader
 
     follows = output.on_terminal() if follow is None else follow
     position = _start(start, follows, group, partition, commit)
     ending = Ending(most, QUIET if timeout is None and not follows else timeout, follows)
     kafka = connect(ctx, bootstrap)
+    meaning = Meaning(None if raw or json else registry_of(ctx, registry))
     _check(kafka, topic, partition or [])
     reader = Reader(
         kafka, topic, position, group=group, partitions=partition or (), commit=commit or "auto", isolation=isolation
@@ -81,7 +92,7 @@ def command(
     try:
         with _terminable(), reader:
             for batch in _batches(reader, ending):
-                lines = [rendered(record) if json else _row(record, binary) for record in batch]
+                lines = [rendered(record) if json else _row(record, binary, meaning) for record in batch]
                 sys.stdout.write("\n".join(lines) + "\n")
                 sys.stdout.flush()
                 reader.shown(batch)
@@ -166,9 +177,33 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _row(record: Record, binary: Binary) -> str:
+class Meaning:
+    """What bytes mean that name a schema, by a registry, if one answers."""
+
+    def __init__(self, registry: Remote | None) -> None:
+        self._registry = registry
+
+    def of(self, value: bytes | None) -> str | None:
+        if self._registry is None or not value or value[0] != 0:
+            return None
+        from orion.formats.wire.shown import shown
+
+        return shown(value, self._schema)
+
+    def _schema(self, number: int) -> WireSchema | None:
+        if self._registry is None:
+            return None
+        try:
+            return self._registry.by_id(number)
+        except ExternalError as error:  # told once; the bytes are shown as they are
+            output.note(error.message)
+            self._registry = None
+            return None
+
+
+def _row(record: Record, binary: Binary, meaning: Meaning) -> str:
     """One record on one line: columns for a pipe, colours for a person."""
-    key, value = shown(record.key, binary), shown(record.value, binary)
+    key, value = (meaning.of(raw) or shown(raw, binary) for raw in (record.key, record.value))
     headers = ",".join(f"{name}={shown(header, binary)}" for name, header in record.headers)
     moment = iso(record.timestamp)
     if not output.on_terminal():

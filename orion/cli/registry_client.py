@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 
 
 def registry_of(ctx: typer.Context, url: str | None) -> Remote:
-    """The registry to talk to: the one named, that of a platform on the data folder, else that of the settings."""
+    """The registry to talk to: the one named, that of the settings, that of a platform on the data folder."""
     from orion.hub.running import Running
     from orion.registry.access import Remote
 
     if url:
         return Remote(url)
     config = options(ctx).config()
+    if config.registry.url:
+        return Remote(config.registry.url)
     running = Running.read(config.data)
     if running is not None and running.registry:
         return Remote(running.registry)
-    return Remote(config.registry.url or f"http://{config.registry.host}:{config.registry.port}")
+    return Remote(f"http://{config.registry.host}:{config.registry.port}")

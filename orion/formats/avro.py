@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from decimal import Decimal as Number
+from itertools import chain, count
 from typing import Any
 
 from orion.errors import SchemaError
@@ -114,21 +117,45 @@ def _parsed(number: int, tree: Tree, raw: str) -> str:
 
 
 def _broken(tree: Tree, value: str, raw: str) -> str:
-    """A condition: the bytes didn't fit. Spark then gives NULL, and of a record one whose fields are all NULL."""
-    nulls = _null_place(tree)
-    if nulls is not None:
-        return f"({value} IS NULL AND {framing.body(raw)} != X'{nulls:02X}')"
-    if not isinstance(tree, Record):
-        return f"{value} IS NULL"
-    if not tree.fields:
+    """A condition: the bytes didn't fit. Spark then gives NULL, and of a struct one whose fields are all NULL."""
+    parts, meant = _nulls(tree, value)
+    if not parts:
         return "FALSE"
-    for at, field in enumerate(tree.fields):
-        if _null_place(field.type) is None and field.type != Leaf("null"):
-            return f"{value}.{place(at)} IS NULL"
-    # All fields may be NULL: whether they are meant to be, the bytes tell.
-    all_null = " AND ".join(f"{value}.{place(at)} IS NULL" for at in range(len(tree.fields)))
-    meant = "".join(f"{_null_place(f.type) or 0:02X}" for f in tree.fields if f.type != Leaf("null"))
-    return f"({all_null} AND {framing.body(raw)} != X'{meant}')"
+    condition = " AND ".join(f"{part} IS NULL" for part in parts)
+    if not meant:
+        return f"({condition})" if len(parts) > 1 else condition
+    # Whether all that is meant to be NULL, the bytes tell.
+    listed = [f"X'{one}'" for one in meant]
+    among = f"!= {listed[0]}" if len(listed) == 1 else f"NOT IN ({', '.join(listed)})"
+    return f"({condition} AND {framing.body(raw)} {among})"
+
+
+def _nulls(tree: Tree, value: str) -> tuple[list[str], list[str]]:
+    """What is NULL where bytes don't fit, and the bytes, in hex, that mean just that."""
+    match tree:
+        case Union() if len(tree.values) == 1:
+            parts, inside = _nulls(tree.values[0], value)
+            branch = f"{2 * tree.branches.index(tree.values[0]):02X}"
+            return parts or [value], [*_null_bytes(tree), *(branch + one for one in inside)]
+        case Union() if _widened(tree) is None:
+            return [f"{value}.member{at}" for at in range(len(tree.values))], _null_bytes(tree)
+        case Record(_, fields):
+            for at, field in enumerate(fields):
+                if not _takes_null(field.type):
+                    return [f"{value}.{place(at)}"], []
+            meant = "".join("".join(_null_bytes(f.type)) for f in fields)
+            return [f"{value}.{place(at)}" for at in range(len(fields))], [meant]
+        case _:
+            return [value], _null_bytes(tree)
+
+
+def _null_bytes(tree: Tree) -> list[str]:
+    found = _null_place(tree)
+    return [] if found is None else [f"{found:02X}"]
+
+
+def _takes_null(tree: Tree) -> bool:
+    return _null_place(tree) is not None or tree == Leaf("null")
 
 
 def _null_place(tree: Tree) -> int | None:
@@ -161,6 +188,10 @@ def _read(value: str, tree: Tree, type_: SqlType, name: str, depth: int = 0) -> 
     match tree, type_:
         case Union(), _ if len(tree.values) == 1:
             return _read(value, tree.values[0], type_, name, depth)
+        case Union(), _ if not tree.values:
+            return f"CAST(NULL AS {spark_type(type_)})"
+        case Union(), _ if (wide := _widened(tree)) is not None:
+            return _read(value, wide, type_, name, depth)
         case Union(), Struct(fields):
             members = [_branch_name(b) for b in tree.values]
             parts = []
@@ -169,17 +200,12 @@ def _read(value: str, tree: Tree, type_: SqlType, name: str, depth: int = 0) -> 
                 inner = "NULL" if at is None else _read(f"{value}.member{at}", tree.values[at], f.type, f.name, depth)
                 parts.append(f"{literal(f.name)}, CAST({inner} AS {spark_type(f.type)})")
             return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
-        case Union(), _ if all(
-            isinstance(b, Leaf) and b.kind in ("int", "long", "float", "double") for b in tree.values
-        ):
-            return f"try_cast({value} AS {spark_type(type_)})"  # Spark widens these two by itself
         case Record(), Struct(fields):
             parts = [f"{literal(f.name)}, {_field(tree, value, f.name, f.type)}" for f in fields]
             return f"if({value} IS NULL, NULL, named_struct({', '.join(parts)}))"
         case Array(items), SqlArray(element):
             return f"transform({value}, {x} -> {_read(x, items, element, name, depth + 1)})"
         case Array(Record(_, (RecordField("key", key), RecordField("value", inner)))), SqlMap(key_type, value_type):
-            # What Connect makes of a map whose keys are no text.
             entry = f"struct({_read(f'{x}.f0', key, key_type, name, depth + 1)}, "
             entry += f"{_read(f'{x}.f1', inner, value_type, name, depth + 1)})"
             return f"map_from_entries(transform({value}, {x} -> {entry}))"
@@ -251,6 +277,12 @@ def _unfit(name: str, type_: SqlType, tree: Tree) -> SchemaError:
     return SchemaError("SCHEMA_UNFIT", f"{name} is {type_}, and the schema has {_branch_name(tree)} there")
 
 
+def _widened(tree: Union) -> Leaf | None:
+    """The number that Spark makes of a union of two widths of it; of any other union it makes a struct."""
+    kinds = {b.kind for b in tree.values if isinstance(b, Leaf)} if len(tree.values) == 2 else set()
+    return Leaf("long") if kinds == {"int", "long"} else Leaf("double") if kinds == {"float", "double"} else None
+
+
 def _branch_name(tree: Tree) -> str:
     """As Connect names the fields of a union."""
     match tree:
@@ -288,22 +320,23 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
 
 
 def _written(record: Record, given: dict[str, tuple[str, SqlType]]) -> str:
-    names = list(given)
-    parts = []
-    used = set()
-    for at, field in enumerate(record.fields):
-        found = named(field.name, names)
-        if found is None:
-            parts.append(f"'{place(at)}', {_default(field)}")
-            continue
-        used.add(names[found])
-        value, type_ = given[names[found]]
-        parts.append(f"'{place(at)}', {_write(value, type_, field.type, field.name)}")
-    missing = [name for name in names if name not in used]
+    columns = _by_field(record, given)
+    missing = [name for name in given if name not in columns.values()]
     if missing:
         message = f"The schema {record.name} has no field {', '.join(missing)}."
         raise SchemaError("SCHEMA_UNFIT", message, hint="Register a version with it, or leave the column out.")
+    parts = []
+    for at, field in enumerate(record.fields):
+        made = _write(*given[columns[at]], field.type, field.name) if at in columns else _default(field)
+        parts.append(f"'{place(at)}', {made}")
     return f"named_struct({', '.join(parts)})"
+
+
+def _by_field(record: Record, columns: Iterable[str]) -> dict[int, str]:
+    """Which column goes into which field."""
+    names = [f.name for f in record.fields]
+    found = ((named(column, names), column) for column in columns)
+    return {at: column for at, column in found if at is not None}
 
 
 def _default(field: RecordField) -> str:
@@ -315,12 +348,21 @@ def _default(field: RecordField) -> str:
         raise SchemaError("SCHEMA_UNFIT", message, hint=f"Select something AS {field.name}.")
     if field.default is MISSING or field.default is None:
         return _write(f"CAST(NULL AS {spark_type(type_)})", type_, field.type, field.name)
-    match field.default:
-        case bool() | int() | float() | str() if isinstance(type_, Scalar | Decimal):
-            text = literal(str(field.default).lower() if isinstance(field.default, bool) else str(field.default))
-            return _write(f"CAST({text} AS {spark_type(type_)})", type_, field.type, field.name)
-        case [] | {} if isinstance(type_, SqlArray | SqlMap):
-            empty = "array()" if isinstance(type_, SqlArray) else "map()"
+    # A union's default is of its first branch.
+    tree = field.type.branches[0] if isinstance(field.type, Union) else field.type
+    match tree, field.default:
+        case Leaf("bytes" | "fixed"), str() if tree.is_decimal:
+            unscaled = int.from_bytes(field.default.encode("latin-1"), "big", signed=True)
+            number = Number(unscaled).scaleb(-tree.scale)
+            return f"CAST('{number:f}' AS DECIMAL({tree.precision},{tree.scale}))"
+        case Leaf("bytes" | "fixed"), str():
+            return f"X'{field.default.encode('latin-1').hex().upper()}'"
+        case Leaf() | Enum(), bool() | int() | float() | str():
+            text = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
+            kind = tree.kind.replace("long", "bigint").upper() if isinstance(tree, Leaf) else "STRING"
+            return f"CAST({literal(text)} AS {kind})"
+        case Array() | Map(), [] | {}:
+            empty = "array()" if isinstance(tree, Array) else "map()"
             return _write(f"CAST({empty} AS {spark_type(type_)})", type_, field.type, field.name)
         case _:
             raise SchemaError("SCHEMA_UNFIT", f"The field {field.name} has no column, and no simple default.")
@@ -335,17 +377,15 @@ def _refused_columns(columns: tuple[Column, ...], serde: Serde, tree: Tree) -> l
 
 
 def _refused_fields(record: Record, given: dict[str, tuple[str, SqlType]]) -> list[str]:
-    names = list(given)
-    found = ((field, named(field.name, names)) for field in record.fields)
-    return [c for field, at in found if at is not None for c in _refused(*given[names[at]], field.type)]
+    columns = _by_field(record, given).items()
+    return [c for at, column in columns for c in _refused(*given[column], record.fields[at].type)]
 
 
 def _refused(value: str, type_: SqlType, tree: Tree, depth: int = 0) -> list[str]:
     """Of a value that may be NULL."""
     inside = _refused_inside(value, type_, tree, depth)
-    takes_null = _null_place(tree) is not None or tree == Leaf("null")
     found = [f"({value} IS NOT NULL AND ({' OR '.join(inside)}))"] if inside else []
-    return found if takes_null else [f"{value} IS NULL", *found]
+    return found if _takes_null(tree) else [f"{value} IS NULL", *found]
 
 
 def _refused_inside(value: str, type_: SqlType, tree: Tree, depth: int = 0) -> list[str]:
@@ -394,6 +434,10 @@ def _write(value: str, type_: SqlType, tree: Tree, name: str, depth: int = 0) ->
             return f"if({value} IS NULL, NULL, {_written(tree, given)})"
         case Array(items), SqlArray(element):
             return f"transform({value}, {x} -> {_write(x, element, items, name, depth + 1)})"
+        case Array(Record(_, (RecordField("key", key), RecordField("value", inner)))), SqlMap(key_type, value_type):
+            entry = f"'f0', {_write(f'{x}.key', key_type, key, name, depth + 1)}, "
+            entry += f"'f1', {_write(f'{x}.value', value_type, inner, name, depth + 1)}"
+            return f"transform(map_entries({value}), {x} -> named_struct({entry}))"
         case Map(values), SqlMap(Scalar.STRING, inner):
             return f"transform_values({value}, (k{depth}, {x}) -> {_write(x, inner, values, name, depth + 1)})"
         case Enum(), Scalar.STRING:
@@ -436,12 +480,16 @@ _WIDER = {
 def schema_of(columns: tuple[Column, ...], serde: Serde) -> str:
     """The schema that is registered for columns."""
     name = serde.full_name or RECORD
+    taken: set[str] = set()
     if is_alone(columns, serde):
-        return json.dumps(_type(columns[0].type, f"{name}_{columns[0].name}"))
-    return json.dumps(_record(name, [SqlField(c.name, c.type) for c in columns]))
+        return json.dumps(_type(columns[0].type, f"{name}_{columns[0].name}", taken))
+    return json.dumps(_record(name, [SqlField(c.name, c.type) for c in columns], taken))
 
 
-def _record(name: str, fields: list[SqlField]) -> dict[str, Any]:
+def _record(name: str, fields: list[SqlField], taken: set[str]) -> dict[str, Any]:
+    """`taken`: the names that records around and before this one have."""
+    name = next(n for n in chain((name,), (f"{name}_{at}" for at in count(1))) if n not in taken)
+    taken.add(name)
     space, _, simple = name.rpartition(".")
     made: dict[str, Any] = {"type": "record", "name": simple}
     if space:
@@ -454,12 +502,12 @@ def _record(name: str, fields: list[SqlField]) -> dict[str, Any]:
                 f"Avro has no field {field.name}: names are letters, digits and underscores, a digit not first.",
                 hint="Give the column an alias.",
             )
-        inner = _type(field.type, f"{name}_{field.name}")
+        inner = _type(field.type, f"{name}_{field.name}", taken)
         made["fields"].append({"name": field.name, "type": ["null", inner], "default": None})
     return made
 
 
-def _type(type_: SqlType, name: str) -> Any:
+def _type(type_: SqlType, name: str, taken: set[str]) -> Any:
     match type_:
         case Scalar() if type_ in _KINDS:
             return _KINDS[type_]
@@ -469,13 +517,13 @@ def _type(type_: SqlType, name: str) -> Any:
         case Decimal(precision, scale):
             return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
         case SqlArray(element):
-            return {"type": "array", "items": ["null", _type(element, name)]}
+            return {"type": "array", "items": ["null", _type(element, name, taken)]}
         case SqlMap(Scalar.STRING, inner):
-            return {"type": "map", "values": ["null", _type(inner, name)]}
+            return {"type": "map", "values": ["null", _type(inner, name, taken)]}
         case SqlMap():
             raise SchemaError("INVALID_FORMAT", "Avro only supports MAPs with STRING keys.")
         case Struct(fields):
-            return _record(name, list(fields))
+            return _record(name, list(fields), taken)
 
 
 def columns_of(schema: WireSchema, serde: Serde, role: Role) -> Inferred:
@@ -495,6 +543,8 @@ def sql_type(tree: Tree) -> SqlType:
             return _LOGICAL.get((kind, logical or ""), _INFERRED[kind])
         case Enum():
             return Scalar.STRING
+        case Array(Record(_, (key, value), is_entry=True)):
+            return SqlMap(sql_type(key.type), sql_type(value.type))
         case Array(items):
             return SqlArray(sql_type(items))
         case Map(values):
@@ -503,9 +553,9 @@ def sql_type(tree: Tree) -> SqlType:
             return Struct(tuple(SqlField(f.name, sql_type(f.type)) for f in fields))
         case Union() if len(tree.values) == 1:
             return sql_type(tree.values[0])
-        case Union() if {b.kind for b in tree.values if isinstance(b, Leaf)} == {"int", "long"}:
-            return Scalar.BIGINT
-        case Union() if {b.kind for b in tree.values if isinstance(b, Leaf)} == {"float", "double"}:
-            return Scalar.DOUBLE
+        case Union() if not tree.values:
+            return Scalar.STRING
+        case Union() if (wide := _widened(tree)) is not None:
+            return sql_type(wide)
         case Union():
             return Struct(tuple(SqlField(_branch_name(b), sql_type(b)) for b in tree.values))

@@ -272,34 +272,41 @@ def _unreadable(variant: str, type_: SqlType, depth: int = 0) -> str:
 
 
 def encode(columns: tuple[Column, ...], serde: Serde) -> str:
-    return encode_under([c.name for c in columns], columns, serde)
+    return encode_under([Field(c.name, c.type) for c in columns], columns, serde)
 
 
-def encode_under(names: Sequence[str], columns: tuple[Column, ...], serde: Serde) -> str:
-    """The bytes, with the columns' values under these names."""
+def encode_under(fields_: Sequence[Field], columns: tuple[Column, ...], serde: Serde) -> str:
+    """The bytes, with the columns' values under these names, and what is inside of them under the types' names."""
     if not columns:
         return "CAST(NULL AS BINARY)"
+    pairs = list(zip(fields_, columns, strict=True))
+    values = [_renamed(quote(c.name), c.type, f.type) for f, c in pairs]
     if is_alone(columns, serde):
-        return f"CAST({_alone(columns[0])} AS BINARY)"
-    pairs = zip(names, columns, strict=True)
-    fields = ", ".join(f"{literal(name)}, {_to_wire(quote(c.name), c.type)}" for name, c in pairs)
+        return f"CAST({_alone(values[0], fields_[0].type)} AS BINARY)"
+    parts = zip(fields_, values, strict=True)
+    fields = ", ".join(f"{literal(f.name)}, {_to_wire(value, f.type)}" for f, value in parts)
     return f"CAST(to_json(named_struct({fields}), {_WITH_NULLS}) AS BINARY)"
 
 
 _WITH_NULLS = "map('ignoreNullFields', 'false')"
 
 
-def _alone(column: Column) -> str:
+def _renamed(value: str, given: SqlType, wanted: SqlType) -> str:
+    """The value with other names inside: a cast goes by place."""
+    return value if given == wanted else f"CAST({value} AS {spark_type(wanted)})"
+
+
+def _alone(plain: str, type_: SqlType) -> str:
     """The JSON of one value; of NULL nothing at all."""
-    value = _to_wire(quote(column.name), column.type)
-    match column.type:
+    value = _to_wire(plain, type_)
+    match type_:
         case Array() | Map() | Struct():
             return f"to_json({value}, {_WITH_NULLS})"
         case Scalar.INTEGER | Scalar.BIGINT | Scalar.BOOLEAN | Scalar.DATE | Scalar.TIME | Scalar.TIMESTAMP:
             return f"CAST({value} AS STRING)"
         case _:
             # In an array, since Spark writes no value by itself; no text or number begins or ends with a bracket.
-            return f"if({quote(column.name)} IS NULL, NULL, btrim(to_json(array({value})), '[]'))"
+            return f"if({plain} IS NULL, NULL, btrim(to_json(array({value})), '[]'))"
 
 
 def _quoted(name: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from orion.formats import Decoded, json
 from orion.formats.wire import framing, json_schema
 from orion.formats.wire.json_schema import columns_of, schema_of
-from orion.formats.wire.naming import alone, named
-from orion.plan.sources import Serde
-from orion.schema import Column, Struct
+from orion.formats.wire.naming import alone, spelled
+from orion.plan.sources import Serde, is_alone
+from orion.schema import Column, Field, Struct
 
 __all__ = ["columns_of", "decode", "encode", "schema_of"]
 
@@ -24,9 +26,13 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
     if not columns:
         return "CAST(NULL AS BINARY)"
     schema = framing.written_by(serde)
-    type_ = json_schema.sql_type(schema)
-    known = [f.name for f in type_.fields] if isinstance(type_, Struct) else []
-    places = [named(c.name, known) for c in columns]
-    names = [c.name if at is None else known[at] for c, at in zip(columns, places, strict=True)]
-    made = f"concat({framing.header(schema.id)}, {json.encode_under(names, columns, serde)})"
+    fields = tuple(Field(c.name, c.type) for c in columns)
+    known = json_schema.sql_type(schema)
+    if is_alone(columns, serde):
+        fields = (replace(fields[0], type=spelled(fields[0].type, known)),)
+    else:
+        inside = spelled(Struct(fields), known)
+        assert isinstance(inside, Struct)
+        fields = inside.fields
+    made = f"concat({framing.header(schema.id)}, {json.encode_under(fields, columns, serde)})"
     return alone(columns, serde, made)

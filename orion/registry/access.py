@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import ssl
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -15,6 +17,7 @@ from orion.registry.schemas import Schema, schema_type
 from orion.registry.store import Registry, Wanted
 
 T = TypeVar("T")
+_LOGIN = re.compile(r"^([a-z][a-z0-9+.-]*://)?[^/@]*@", re.IGNORECASE)
 
 
 class Access(Protocol):
@@ -48,7 +51,10 @@ class Local:
         return None if found is None else self._wire(number, found, "")
 
     def register(self, subject: str, kind: str, text: str) -> WireSchema:
-        return self._of(self._registry.register(subject, Wanted(Schema(text, schema_type(kind)))))
+        try:
+            return self._of(self._registry.register(subject, Wanted(Schema(text, schema_type(kind)))))
+        except RegistryError as error:
+            raise _refused(error.status, error.body()) from error
 
     def _of(self, version: Version) -> WireSchema:
         return self._wire(version.id, version.schema, version.subject)
@@ -70,7 +76,7 @@ class Remote:
     """Any registry that speaks Confluent's API. What an id stands for never changes, and is asked once."""
 
     def __init__(self, url: str, timeout_s: float = 30.0) -> None:
-        self.url = url.rstrip("/")
+        self.url = url.rstrip("/")  # may have a login in it: `without_login` is for people
         self._timeout = timeout_s
         self._by_id: dict[int, WireSchema] = {}
 
@@ -131,19 +137,31 @@ class Remote:
         url = "/".join((self.url, *(quote(str(part), safe="") for part in path)))
         chosen = {name: str(value).lower() for name, value in query.items() if value not in (None, False)}
         try:
-            answer = httpx.request(method, url, params=chosen, json=body, timeout=self._timeout)
-        except httpx.HTTPError as error:
+            answer = httpx.request(method, url, params=chosen, json=body, timeout=self._timeout, verify=_authorities())
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             hint = "Start one with `orion up` or `orion registry`, or name another."
             raise ExternalError(
-                "REGISTRY_UNREACHABLE", f"No schema registry answers at {self.url}: {error}.", hint=hint
+                "REGISTRY_UNREACHABLE", f"No schema registry answers at {without_login(self.url)}: {error}.", hint=hint
             ) from error
         try:
             value = answer.json()
         except ValueError:
-            value = {"message": f"{self.url} answers with no JSON; is it a schema registry?"}
+            message = f"{without_login(self.url)} answers with no JSON; is it a schema registry?"
+            raise ExternalError(f"REGISTRY_{answer.status_code}", message) from None
         if answer.status_code < 300:
             return value
         raise _refused(answer.status_code, value if isinstance(value, dict) else {})
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Who is trusted: read once, which takes longer than a question."""
+    return ssl.create_default_context()
+
+
+def without_login(url: str) -> str:
+    """The address as it may be shown."""
+    return _LOGIN.sub(r"\1", url)
 
 
 def _refused(status: int, body: dict[str, Any]) -> OrionError:

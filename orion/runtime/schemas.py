@@ -16,6 +16,7 @@ from dataclasses import replace
 from orion.errors import ConfigError, ExternalError, SchemaError
 from orion.formats import schema_format_of
 from orion.formats.wire import framing
+from orion.formats.wire.shown import shown
 from orion.plan.relations import Query, Relation, reading
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, Source, WireSchema, Wiring, subject
@@ -72,6 +73,10 @@ class Schemas:
         which = " and ".join(f"{what} {given}" for what, given in named.items() if given is not None)
         return f"A schema with {which} {'does not exist' if step.exists else 'exists'}."
 
+    def shown(self, raw: bytes | None) -> str | None:
+        """A record's key or value as JSON, if it names a schema that the registry knows."""
+        return None if self._registry is None else shown(raw, self._registry.by_id)
+
     # ---- for queries -------------------------------------------------------------------------------------------
 
     def bound(self, query: Query) -> Query:
@@ -109,7 +114,7 @@ class Schemas:
             except ExternalError:
                 if not known:  # nothing could be read at all
                     raise
-            return Wiring(name, tuple(known.values()), tuple(sorted(self._unknown[name])))
+            return Wiring(name, tuple(known.values()), tuple(sorted(self._unknown[name] - known.keys())))
 
     def _writes(self, source: Source, role: Role) -> Wiring:
         name, serde = subject(source.topic, role), source.serde(role)

@@ -13,6 +13,7 @@ from orion.config import Config
 from orion.errors import ConfigError
 from orion.hub.running import Running
 from orion.registry import api
+from orion.registry.access import without_login
 from orion.registry.store import Registry
 from orion.web.server import Server, bound
 
@@ -34,7 +35,7 @@ def running(config: Config, progress: Callable[[str], None]) -> Iterator[Platfor
         if registry_sock is not None:
             stack.enter_context(closing(registry_sock))
         orion = stack.enter_context(Orion.start(config, progress))
-        registry = config.registry.url
+        registry = None if config.registry.url is None else without_login(config.registry.url)
         if registry_sock is not None and orion.registry is not None:
             registry = stack.enter_context(serving_registry(orion.registry, registry_sock))
         server = Server.start(orion, sock)

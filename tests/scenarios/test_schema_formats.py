@@ -18,6 +18,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from orion.app import Orion
 from orion.config import load
+from orion.errors import OrionError
 from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
@@ -122,6 +123,26 @@ def test_avro_is_inferred_written_and_evolves(orion: Orion, client: SchemaRegist
     assert everything(orion.kafka, "dlq.EV_OUT") == []
 
 
+def test_what_a_query_remembers_survives_a_new_schema(orion: Orion, client: SchemaRegistryClient, until: Await) -> None:
+    old, new = record("Kept", ID, ITEM), record("Kept", ID, ITEM, PRICE)
+    send(orion, client, "kept", old, *({"id": n, "item": "book"} for n in range(5)))
+    orion.execute(
+        "CREATE STREAM kept WITH (kafka_topic='kept', value_format='AVRO');"
+        "CREATE TABLE kept_n WITH (key_format='AVRO') AS SELECT item, COUNT(*) AS n, SUM(id) AS s FROM kept "
+        "GROUP BY item HAVING COUNT(*) > 1 EMIT CHANGES;"
+    )
+    read = AvroDeserializer(client)
+
+    def last() -> Any:
+        found = everything(orion.kafka, "KEPT_N")
+        return read(found[-1].value, at("KEPT_N")) if found else None
+
+    until(lambda: last() == {"N": 5, "S": 10}, 90)
+    send(orion, client, "kept", new, {"id": 5, "item": "book", "price": 1.0})
+    until(lambda: last() == {"N": 6, "S": 15}, 90)
+    assert status(orion, "KEPT_N").restarts == 1
+
+
 def test_what_can_not_be_read_is_a_dead_letter_with_its_reason(
     orion: Orion, client: SchemaRegistryClient, until: Await
 ) -> None:
@@ -206,3 +227,15 @@ def test_rows_are_inserted_by_the_topics_own_schema(orion: Orion, client: Schema
     schema = client.get_latest_version("js-value").schema.schema_str or ""
     assert JSONDeserializer(schema, schema_registry_client=client)(row.value, at("js")) == {"V": 1.5}
     assert (row.key or b"")[5:] == b'"a"'
+
+
+def test_a_registrys_login_is_shown_nowhere(kafka: Kafka, spark: Spark, scratch: Path) -> None:
+    url = "http://ada:geheim@127.0.0.1:9/"
+    flags = {"data": scratch / "login", "hub.bootstrap": kafka.bootstrap, "registry.url": url, "service_id": "login"}
+    with Orion.over(Engine(load(flags=flags), kafka, spark, Remote(url))) as orion:
+        (shown,) = orion.execute("SHOW PROPERTIES;")
+        assert "geheim" not in json.dumps(shown)
+        assert "http://127.0.0.1:9/" in json.dumps(shown)
+        with pytest.raises(OrionError, match=r"No schema registry answers at http://127\.0\.0\.1:9") as told:
+            orion.execute("CREATE STREAM l WITH (kafka_topic='l', value_format='AVRO');")
+    assert "geheim" not in f"{told.value.as_dict()}"

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from orion.hub.kafka import Kafka
+from orion.hub.records import Outgoing
+from orion.hub.writer import send_all
+from orion.registry.access import Remote
 from tests.services.conftest import PATIENCE, Orion
 
 NOON = 1_767_268_800_000  # 2026-01-01T12:00:00Z
@@ -245,3 +248,18 @@ def test_an_open_transaction_is_seen_only_when_asked_for(orion: Orion, kafka: Ka
     assert kafka.end_offsets(topic, committed=True)[0] == 0
     producer.commit_transaction(PATIENCE)
     assert '"open"' in orion("consume", topic).out
+
+
+def test_a_record_that_names_a_schema_is_shown_as_json(
+    orion: Orion, kafka: Kafka, topic: str, registry_url: str
+) -> None:
+    made = Remote(registry_url).register(f"{topic}-value", "AVRO", '{"type": "map", "values": "long"}')
+    body = b"\x02\x02n\x04\x00"  # one entry, a key of one letter, the number 2, no more entries
+    send_all(kafka, topic, [Outgoing(b"\0" + made.id.to_bytes(4, "big") + body, b"key")])
+    assert orion("consume", topic, "--registry", registry_url).out.split("\t")[3:] == ["key", "", '{"n": 2}\n']
+    assert "base64:" not in orion("consume", topic, "--registry", registry_url).out
+    raw = orion("consume", topic, "--raw").out.rstrip("\n").split("\t")[-1]
+    assert raw.startswith("\\x00")
+    away = orion("consume", topic, "--registry", "http://127.0.0.1:9")
+    assert away.out.rstrip("\n").split("\t")[-1] == raw
+    assert "No schema registry answers at http://127.0.0.1:9" in away.err

@@ -7,11 +7,12 @@ called by their place (`f0`, `f1` ...), which can't clash or be spelled wrong, a
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 from orion.errors import SchemaError
+from orion.formats.wire.naming import decimal
 from orion.plan.sources import WireSchema
 
 MISSING = object()
@@ -58,6 +59,7 @@ class RecordField:
 class Record:
     name: str
     fields: tuple[RecordField, ...]
+    is_entry: bool = False  # of a map, which Connect writes as an array where its keys may be NULL or are no text
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ class _Reader:
             RecordField(f["name"], self.read(f["type"], namespace), f.get("default", MISSING)) for f in raw["fields"]
         )
         self.inside.pop()
-        return self._known(name, Record(name, fields))
+        is_entry = raw.get("connect.internal.type") == "MapEntry" and [f.name for f in fields] == ["key", "value"]
+        return self._known(name, Record(name, fields, is_entry))
 
     def _known(self, name: str, tree: Tree) -> Tree:
         self.names[name] = tree
@@ -150,7 +153,8 @@ def _naming(raw: dict[str, Any], namespace: str) -> tuple[str, str]:
 
 
 def _leaf(kind: str, raw: dict[str, Any]) -> Leaf:
-    return Leaf(kind, raw.get("logicalType"), raw.get("precision", 0), raw.get("scale", 0), raw.get("size", 0))
+    made = Leaf(kind, raw.get("logicalType"), raw.get("precision", 0), raw.get("scale", 0), raw.get("size", 0))
+    return replace(made, precision=decimal(made.precision, made.scale).precision) if made.is_decimal else made
 
 
 def by_place(tree: Tree) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 from orion.errors import SchemaError
-from orion.formats.wire.naming import inferred
+from orion.formats.wire.naming import decimal, inferred
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema, is_alone
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, SqlType, Struct
@@ -111,7 +112,7 @@ class _Reader:
                 return Scalar.INTEGER if connect in ("int8", "int16", "int32") else Scalar.BIGINT
             case "number" if raw.get("title") == f"{_CONNECT}Decimal":
                 given = raw.get("connect.parameters") or {}
-                return Decimal(int(given.get("connect.decimal.precision", 38)), int(given.get("scale", 0)))
+                return decimal(int(given.get("connect.decimal.precision", 38)), int(given.get("scale", 0)))
             case "number":
                 return Scalar.DOUBLE
             case "string":
@@ -144,11 +145,17 @@ class _Reader:
         file, _, pointer = reference.partition("#")
         inside = _Reader(self._files[file], self._files) if file in self._files else self
         found = inside._root
-        for part in filter(None, pointer.split("/")):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        for part in filter(None, unquote(pointer).split("/")):
+            found = _at(found, part.replace("~1", "/").replace("~0", "~"))
         if found is None or (file and file not in self._files):
             raise SchemaError("SCHEMA_UNFIT", f"{where} refers to {reference}, which is nowhere")
         return inside, found
+
+
+def _at(raw: Any, part: str) -> Any:
+    if isinstance(raw, list):
+        return raw[int(part)] if part.isdecimal() and int(part) < len(raw) else None
+    return raw.get(part) if isinstance(raw, dict) else None
 
 
 def _kind(raw: dict[str, Any]) -> str | None:

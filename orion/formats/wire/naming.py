@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from orion.errors import SchemaError
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, is_alone
-from orion.schema import Array, Column, Field, Map, Role, SqlType, Struct, quote
+from orion.schema import Array, Column, Decimal, Field, Map, Role, SqlType, Struct, quote
 
+MOST_DIGITS = 38
 ALONE = {Role.KEY: "ROWKEY", Role.VALUE: "ROWVAL"}
 
 
@@ -21,6 +23,30 @@ def named(name: str, names: Sequence[str]) -> int | None:
     if name in names:
         return names.index(name)
     return next((at for at, one in enumerate(names) if one.upper() == name.upper()), None)
+
+
+def spelled(type_: SqlType, like: SqlType) -> SqlType:
+    """The type with the names that another one has for the same fields."""
+    match type_, like:
+        case Array(element), Array(other):
+            return Array(spelled(element, other))
+        case Map(key, value), Map(_, other):
+            return Map(key, spelled(value, other))
+        case Struct(fields), Struct(others):
+            names = [o.name for o in others]
+            found = ((f, named(f.name, names)) for f in fields)
+            return Struct(
+                tuple(f if at is None else Field(names[at], spelled(f.type, others[at].type)) for f, at in found)
+            )
+        case _:
+            return type_
+
+
+def decimal(precision: int, scale: int) -> Decimal:
+    """The type of such numbers. Connect's have 64 digits where nobody says how many, and a column 38 at most."""
+    if scale > MOST_DIGITS:
+        raise SchemaError("SCHEMA_UNFIT", f"{scale} digits behind the point are more than a column can have")
+    return Decimal(min(precision, MOST_DIGITS), scale)
 
 
 def inferred(type_: SqlType, serde: Serde, role: Role, *, whole: bool) -> Inferred:

@@ -107,16 +107,20 @@ async def _printed(records: Iterator[Record | None], request: Request) -> AsyncI
             if record is done:
                 return
             if isinstance(record, Record):
-                yield [record.timestamp, record.partition, record.offset, _text(record.key), _text(record.value)]
+                texts = await asyncio.to_thread(_texts, record, request.app.state.orion)
+                yield [record.timestamp, record.partition, record.offset, *texts]
     finally:
         close = getattr(records, "close", None)
         if close:
             await asyncio.to_thread(close)
 
 
-def _text(raw: bytes | None) -> str | None:
-    """Bytes as a person can read them: UTF-8, else escaped."""
-    return None if raw is None else raw.decode("utf-8", "backslashreplace")
+def _texts(record: Record, orion: Orion) -> list[str | None]:
+    """Key and value as a person can read them: JSON of a record that names a schema, UTF-8, else escaped."""
+    return [
+        None if raw is None else orion.engine.schemas.shown(raw) or raw.decode("utf-8", "backslashreplace")
+        for raw in (record.key, record.value)
+    ]
 
 
 async def _lines(values: AsyncIterator[Any], *, array: bool) -> AsyncIterator[bytes]:

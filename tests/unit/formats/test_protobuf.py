@@ -8,7 +8,7 @@ import pytest
 
 from orion.errors import SchemaError
 from orion.formats import protobuf
-from orion.formats.protobuf_schema import schema_of
+from orion.formats.messages.schema import schema_of
 from orion.plan.sources import Serde, WireSchema
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, SqlType, Struct
 

@@ -11,7 +11,7 @@ from orion.plan.sources import SCHEMA_TYPES, Serde, WireSchema
 from orion.registry.schemas import parse, schema_type
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, SqlType, Struct
 
-NAMES = st.text("ABC", min_size=1, max_size=3)
+NAMES = st.text("ABC_", min_size=1, max_size=3)
 DECIMALS = st.integers(1, 38).flatmap(lambda digits: st.builds(Decimal, st.just(digits), st.integers(0, digits)))
 TYPES: st.SearchStrategy[SqlType] = st.recursive(
     st.sampled_from(Scalar) | DECIMALS,

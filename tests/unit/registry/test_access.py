@@ -150,7 +150,6 @@ def test_who_answers_with_a_failure_and_no_json_may_be_no_registry(answers: Answ
     assert error.value.code == "REGISTRY_502"
 
 
-@pytest.mark.xfail(raises=KeyError, reason="a web page that is fine is taken for an answer")
 def test_who_answers_with_no_json_may_be_no_registry(answers: Answers) -> None:
     answers(200, b"<html>")
     with pytest.raises(ExternalError, match="http://registry answers with no JSON"):
@@ -209,7 +208,6 @@ def test_a_password_of_the_address_is_never_shown(nobody: str, answers: Answers,
     assert nobody in shown
 
 
-@pytest.mark.xfail(reason="an address that isn't taken apart is shown as it is, or not at all")
 @pytest.mark.parametrize("address", ["user:s3cret@registry:8081", "http://user:s3cret@[registry"])
 def test_a_password_of_an_address_that_is_none_is_not_shown_either(address: str) -> None:
     with pytest.raises(ExternalError) as error:

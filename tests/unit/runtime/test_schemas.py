@@ -369,7 +369,6 @@ def test_a_registry_that_is_away_uses_up_nobodys_patience(door: Door, schemas: S
     awaited(schemas, 1)
 
 
-@pytest.mark.xfail(reason="once unknown, an id is refused for good, and known as well")
 def test_an_id_that_is_registered_after_all_is_unknown_no_more(door: Door, schemas: Schemas, clock: Clock) -> None:
     awaited(schemas, 1)
     clock.now += 3
