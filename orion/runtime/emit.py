@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pyspark.sql import DataFrame
 
 from orion.formats import REFUSING, format_of
@@ -26,7 +24,7 @@ def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame
     if sink.timestamp is not None:
         frame = frame.where(f"NOT {_is_timeless(sink)}")  # as in ksqlDB, such a row is left out
     if any(_may_refuse(sink, role) for role in _SIDES):
-        return routed(_as_if_read(frame, sink), replace(sink, timestamp=None), dead_letters)
+        return routed(_as_if_read(frame, sink), sink, dead_letters)
     return frame.selectExpr(
         f"'{sink.topic}' AS topic",
         f"{_key(sink)} AS key",
