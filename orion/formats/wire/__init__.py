@@ -1,1 +1,1 @@
-"""What formats share whose records name a schema of a registry, and schemas as trees."""
+"""What formats share whose records name a schema of a registry."""

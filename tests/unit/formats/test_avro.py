@@ -11,7 +11,7 @@ import pytest
 
 from orion.errors import InternalError, SchemaError
 from orion.formats import Decoded, avro
-from orion.formats.wire.avro_schema import by_place, tree_of
+from orion.formats.records.schema import by_place, tree_of
 from orion.plan.sources import Serde, WireSchema, Wiring
 from orion.schema import Array, Column, Decimal, Field, Map, Scalar, SqlType, Struct
 from tests.unit.formats.test_avro_schema import (
@@ -287,7 +287,7 @@ def test_columns_without_a_field_are_refused() -> None:
 
 
 def test_several_columns_need_a_record() -> None:
-    with pytest.raises(SchemaError, match="The schema 7 is no record: it can't hold 2 columns"):
+    with pytest.raises(SchemaError, match="The schema is no record: it can't hold 2 columns"):
         encoded(columns(A=INTEGER, B=INTEGER), "int")
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from orion.errors import SchemaError
 from orion.formats import avro
-from orion.formats.wire.avro_schema import Array as Items
-from orion.formats.wire.avro_schema import Enum, Leaf, Record, RecordField, Union, by_place, tree_of
-from orion.formats.wire.avro_schema import Map as Values
+from orion.formats.records.schema import Array as Items
+from orion.formats.records.schema import Enum, Leaf, Record, RecordField, Union, by_place, tree_of
+from orion.formats.records.schema import Map as Values
 from orion.plan.schemas import Inferred
 from orion.plan.sources import Serde, WireSchema
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, SqlType, Struct

@@ -1,0 +1,1 @@
+"""Avro: records as columns and back, as Spark SQL."""
