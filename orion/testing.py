@@ -122,7 +122,8 @@ class Desk:
                 self._running.append(_Running(query, len(self.log) if continues else 0))
             case StopQuery(id):
                 self._stop(id)
-            case DropSource(_, _, topic) if topic is not None:
+            case DropSource(name, _, topic) if topic is not None:
+                self.schemas.forget(self.catalog.sources[name])
                 self._topics.pop(topic, None)
                 self.log = [record for record in self.log if record.topic != topic]
             case DefineFunction(function):

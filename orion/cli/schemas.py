@@ -135,7 +135,7 @@ def delete(
     if not yes:
         confirm(f"Delete {what}{' for good' * permanent}?")
     path = ("subjects", subject, *(["versions", version] if version else []))
-    registry_of(ctx, url).delete(*path, permanent=permanent)
+    registry_of(ctx, url).send_delete(*path, permanent=permanent)
     output.note(f"deleted {what}")
 
 

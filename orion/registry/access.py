@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
@@ -31,6 +32,10 @@ class Access(Protocol):
 
     def register(self, subject: str, kind: str, text: str) -> WireSchema: ...
 
+    def delete(self, subject: str) -> None:
+        """Softly: ids stay known, but nothing new is compared with the subject's schemas."""
+        ...
+
 
 class Local:
     """The registry of this process."""
@@ -55,6 +60,9 @@ class Local:
             return self._of(self._registry.register(subject, Wanted(Schema(text, schema_type(kind)))))
         except RegistryError as error:
             raise _refused(error.status, error.body()) from error
+
+    def delete(self, subject: str) -> None:
+        _unless_missing(partial(self._registry.delete_subject, subject))
 
     def _of(self, version: Version) -> WireSchema:
         return self._wire(version.id, version.schema, version.subject)
@@ -101,6 +109,10 @@ class Remote:
         number = self.post({"schema": text, "schemaType": kind}, "subjects", subject, "versions")["id"]
         return self._wire(number, {"schema": text, "schemaType": kind})
 
+    def delete(self, subject: str) -> None:
+        with suppress(NotFound):
+            self.send_delete("subjects", subject)
+
     def _wire(self, number: int, found: dict[str, Any]) -> WireSchema:
         around: dict[str, str] = {}
         self._gather(found, around)
@@ -122,7 +134,7 @@ class Remote:
     def post(self, body: Any, *path: str | int, **query: Any) -> Any:
         return self._send("POST", path, query, body)
 
-    def delete(self, *path: str | int, **query: Any) -> Any:
+    def send_delete(self, *path: str | int, **query: Any) -> Any:
         return self._send("DELETE", path, query)
 
     def _found(self, *path: str | int) -> Any:

@@ -127,9 +127,11 @@ class Engine:
                 self.catalog = self._journal.put(self.catalog, replace(self.catalog.queries[query_id], paused=False))
                 return f"Query {query_id} resumed."
             case DropSource(name, kind, topic):
+                source = self.catalog.sources[name]
                 self.catalog = self._journal.drop(self.catalog, Source, name)
                 if topic is not None:
                     self.kafka.delete_topic(topic, missing_ok=True)
+                    self.schemas.forget(source)
                 return f"{kind.capitalize()} {name} was dropped."
             case CreateConnector(connector):
                 return self._connect(connector)

@@ -13,7 +13,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from orion.errors import ConfigError, ExternalError, SchemaError
+import structlog
+
+from orion.errors import ConfigError, ExternalError, OrionError, SchemaError
 from orion.formats import schema_format_of
 from orion.formats.wire import framing
 from orion.formats.wire.shown import shown
@@ -23,6 +25,8 @@ from orion.plan.sources import Serde, Source, WireSchema, Wiring, subject
 from orion.plan.steps import AssertSchema, RegisterSchema
 from orion.registry.access import Access
 from orion.schema import Role
+
+log = structlog.get_logger()
 
 # A follower of the registry may hear of a schema a little later than the records that name it.
 _PATIENCE_S = 3.0
@@ -59,6 +63,21 @@ class Schemas:
             return f"Schema {name} is there."
         made = self._register(step.source, step.role)
         return f"Schema {name} has the id {made.id}."
+
+    def forget(self, source: Source) -> None:
+        """The source's topic is gone, and its schemas with it: who comes next may have others."""
+        for role in (Role.KEY, Role.VALUE):
+            if source.serde(role).schema_type is None or not source.columns(role):
+                continue
+            name = subject(source.topic, role)
+            with self._lock:
+                self._known.pop(name, None)
+                self._unknown.pop(name, None)
+                self._written = {place: one for place, one in self._written.items() if place[0] != name}
+            try:
+                self._access().delete(name)
+            except OrionError as error:  # it is away, or others refer to the schema: what is left harms nobody
+                log.warning("schema not deleted", subject=name, reason=error.message)
 
     def problem(self, step: AssertSchema) -> str | None:
         """What is against an assertion."""

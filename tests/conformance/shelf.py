@@ -64,3 +64,6 @@ class Shelf:
 
     def register(self, subject: str, kind: str, text: str) -> WireSchema:
         return self._add(subject, kind, text)
+
+    def delete(self, subject: str) -> None:
+        self._subjects.pop(subject, None)

@@ -239,3 +239,14 @@ def test_a_registrys_login_is_shown_nowhere(kafka: Kafka, spark: Spark, scratch:
         with pytest.raises(OrionError, match=r"No schema registry answers at http://127\.0\.0\.1:9") as told:
             orion.execute("CREATE STREAM l WITH (kafka_topic='l', value_format='AVRO');")
     assert "geheim" not in f"{told.value.as_dict()}"
+
+
+def test_a_topic_that_is_dropped_takes_its_schemas_along(orion: Orion, client: SchemaRegistryClient) -> None:
+    first = "CREATE STREAM gone (k INT KEY, v INT) WITH (kafka_topic='gone', format='AVRO', partitions=1);"
+    orion.execute(first + "INSERT INTO gone VALUES (1, 1);")
+    orion.execute("DROP STREAM gone DELETE TOPIC;")
+    assert not {"gone-key", "gone-value"} & set(client.get_subjects())
+    other = first.replace("v INT", "v STRING")  # which could never follow the one before
+    orion.execute(other + "INSERT INTO gone VALUES (1, 'a');")
+    (row,) = everything(orion.kafka, "gone")
+    assert AvroDeserializer(client)(row.value, at("gone")) == {"V": "a"}

@@ -66,6 +66,9 @@ class Door:
     def register(self, subject: str, kind: str, text: str) -> WireSchema:
         return self.inside.register(subject, kind, text)
 
+    def delete(self, subject: str) -> None:
+        self.inside.delete(subject)
+
 
 @pytest.fixture
 def door() -> Door:
