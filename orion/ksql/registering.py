@@ -14,9 +14,7 @@ _SIDES = (Role.KEY, Role.VALUE)
 def registered(source: Source, *, declared: bool) -> tuple[RegisterSchema, ...]:
     """The schemas that are registered for a source: of its columns, unless it names one that is there."""
     return tuple(
-        RegisterSchema(source, role, declared)
-        for role in _SIDES
-        if source.serde(role).schema_type and source.columns(role) and source.serde(role).schema_id is None
+        RegisterSchema(source, role, declared) for role in source.schema_roles if source.serde(role).schema_id is None
     )
 
 

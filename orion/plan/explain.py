@@ -121,10 +121,9 @@ def _step(step: Step) -> Iterator[str]:
             yield f"set {name} to {value}" if value is not None else f"unset {name}"
         case SetVariable(name, value):
             yield f"define variable {name} as {value}" if value is not None else f"undefine variable {name}"
-        case AssertSchema(name, number, exists, timeout_ms):
-            named = {"subject": name, "id": number}
-            which = " and ".join(f"{what} {given}" for what, given in named.items() if given is not None)
-            yield f"wait up to {timeout_ms} ms until a schema with {which} {'exists' if exists else 'does not exist'}"
+        case AssertSchema(exists=exists, timeout_ms=timeout_ms):
+            state = "exists" if exists else "does not exist"
+            yield f"wait up to {timeout_ms} ms until a schema with {step.named} {state}"
         case AssertTopic(topic, exists, wanted, timeout_ms):
             like = "".join(f", {name} {value}" for name, value in wanted)
             yield f"wait at most {timeout_ms} ms until topic {topic} is {'' if exists else 'not '}there{like}"

@@ -218,15 +218,8 @@ def inputs(relation: Relation) -> tuple[Relation, ...]:
             return found
         case Join(left, right):
             return (left.input, right.input)
-        case (
-            Filter(input=inner)
-            | Project(input=inner)
-            | Explode(input=inner)
-            | Settle(input=inner)
-            | Distinct(input=inner)
-            | Aggregate(input=inner)
-        ):
-            return (inner,)
+        case _:
+            return (relation.input,)
 
 
 def scans(relation: Relation) -> tuple[Source, ...]:
@@ -246,15 +239,8 @@ def reading(relation: Relation, change: Callable[[Source], Source]) -> Relation:
         case Join(left, right):
             sides = (replace(side, input=reading(side.input, change)) for side in (left, right))
             return replace(relation, left=next(sides), right=next(sides))
-        case (
-            Filter(input=inner)
-            | Project(input=inner)
-            | Explode(input=inner)
-            | Settle(input=inner)
-            | Distinct(input=inner)
-            | Aggregate(input=inner)
-        ):
-            return replace(relation, input=reading(inner, change))
+        case _:
+            return replace(relation, input=reading(relation.input, change))
 
 
 def looked_up(relation: Relation) -> frozenset[str]:

@@ -136,6 +136,11 @@ class Source:
         return self.key if role is Role.KEY else self.value
 
     @property
+    def schema_roles(self) -> tuple[Role, ...]:
+        """The sides of its records that name a schema of a registry."""
+        return tuple(r for r in (Role.KEY, Role.VALUE) if self.serde(r).schema_type and self.columns(r))
+
+    @property
     def row(self) -> Schema:
         """The columns a query over this source sees: its own, the window's bounds, the pseudo columns."""
         bounds = [Column(n, t, Role.KEY) for n, t in WINDOW_BOUNDS.items()] if self.window else []

@@ -148,6 +148,12 @@ class AssertSchema:
     exists: bool
     timeout_ms: int
 
+    @property
+    def named(self) -> str:
+        """What it is looked for by, for people."""
+        given = {"subject": self.subject, "id": self.id}
+        return " and ".join(f"{what} {one}" for what, one in given.items() if one is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class AssertRow:

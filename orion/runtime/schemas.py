@@ -66,9 +66,7 @@ class Schemas:
 
     def forget(self, source: Source) -> None:
         """The source's topic is gone, and its schemas with it: who comes next may have others."""
-        for role in (Role.KEY, Role.VALUE):
-            if source.serde(role).schema_type is None or not source.columns(role):
-                continue
+        for role in source.schema_roles:
             name = subject(source.topic, role)
             with self._lock:
                 self._known.pop(name, None)
@@ -88,9 +86,7 @@ class Schemas:
             there = found if in_subject else None
         if (there is not None) is step.exists:
             return None
-        named = {"subject": step.subject, "id": step.id}
-        which = " and ".join(f"{what} {given}" for what, given in named.items() if given is not None)
-        return f"A schema with {which} {'does not exist' if step.exists else 'exists'}."
+        return f"A schema with {step.named} {'does not exist' if step.exists else 'exists'}."
 
     def shown(self, raw: bytes | None) -> str | None:
         """A record's key or value as JSON, if it names a schema that the registry knows."""
@@ -116,8 +112,7 @@ class Schemas:
     def _wired(self, source: Source, wiring: Callable[[Source, Role], Wiring]) -> Source:
         def serde(role: Role) -> Serde:
             given = source.serde(role)
-            needed = given.schema_type is not None and source.columns(role)
-            return replace(given, wiring=wiring(source, role)) if needed else given
+            return replace(given, wiring=wiring(source, role)) if role in source.schema_roles else given
 
         return replace(source, key=serde(Role.KEY), value=serde(Role.VALUE))
 

@@ -14,9 +14,9 @@ from typing import Any
 from orion.errors import SchemaError
 from orion.formats.wire.naming import decimal
 from orion.plan.sources import WireSchema
+from orion.registry.parsing.avro import PRIMITIVES
 
 MISSING = object()
-_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _Reader:
                 raise SchemaError("SCHEMA_RECURSIVE", f"the record {name} holds itself, and columns can't")
             if name in self.names:
                 return self.names[name]
-        if word not in _PRIMITIVES:
+        if word not in PRIMITIVES:
             raise SchemaError("SCHEMA_UNFIT", f"nothing says what {word} is")
         return Leaf(word)
 
