@@ -8,7 +8,6 @@ committed a batch with the last record. After that the result is read back and c
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from orion import ksql
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position, Record
-from orion.hub.transactions import LEDGER
+from orion.hub.transactions import Written
 from orion.hub.writer import Writer
 from orion.plan.catalog import Catalog
 from orion.plan.relations import Query
@@ -59,7 +58,6 @@ class Contest:
         return sum(self.inputs.values())
 
     def measure(self, stage: Stage) -> Measured:
-        stage.kafka.create_topic(LEDGER, 1, exist_ok=True)
         return stage.take_turns(
             self.name,
             lambda number: self.records / self._orion(stage, number),
@@ -73,9 +71,11 @@ class Contest:
         query = compiled(self.script(out))
         stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
-        job = QueryJob(query, Surroundings(source, stage.folder / out, out, 0, Schemas(None)))
-        written: Counter[str] = Counter()
-        taken = self._finished(job.start(written.update))
+        job = QueryJob(query, Surroundings(stage.kafka, source, stage.folder / out, out, 0, Schemas(None)))
+        run = job.start(_unheard)
+        assert run.stream is not None
+        taken = self._finished(run.stream)
+        run.close()
         self.check(stage.kafka, out)
         return taken
 
@@ -118,6 +118,10 @@ class Contest:
         if progress is not None:
             found.take(json.loads(progress.json))
         return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
+
+
+def _unheard(_: Written) -> None:
+    pass
 
 
 def compiled(script: str) -> Query:

@@ -14,6 +14,7 @@ from typing import Any, Self
 from orion import answers, ksql
 from orion.config import Config
 from orion.errors import UserError
+from orion.hub import cluster_data
 from orion.hub.embedded import EmbeddedCluster
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
@@ -57,6 +58,9 @@ class Orion:
     def start(cls, config: Config, progress: Callable[[str], None] = _silent) -> Self:
         """Start the broker (unless a cluster is named), Spark, and every query there was."""
         with ExitStack() as stack:
+            # Two servers over the same checkpoints would both go on from where one of them is.
+            lock = cluster_data.claim(config.data.absolute(), "server.lock")
+            stack.callback(lock.close)
             bootstrap, cluster = config.hub.bootstrap, None
             if bootstrap is None:
                 cluster = EmbeddedCluster.start(

@@ -77,13 +77,13 @@ class Cluster:
         return tuple(Node(i, data / f"broker-{i}", *ports) for i, ports in enumerate(self.ports, 1))
 
 
-def claim(data: Path) -> IO[str]:
+def claim(data: Path, name: str = "hub.lock") -> IO[str]:
     """Make the folder ours for as long as the returned file stays open."""
     with explained(data):
         data.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(data).free < NEEDED_BYTES:
             raise disk_full(data)
-        lock = (data / "hub.lock").open("a+", encoding="utf-8")
+        lock = (data / name).open("a+", encoding="utf-8")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -108,6 +108,11 @@ class Kafka:
         with self._translated(topic=name):
             return on_topics.describe(self.admin, name)
 
+    def record_limit(self, topic: str) -> int:
+        """How many bytes a record of a topic may have."""
+        with self._translated(topic=topic):
+            return on_topics.record_limit(self.admin, topic)
+
     def create_topic(
         self,
         name: str,

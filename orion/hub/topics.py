@@ -186,14 +186,23 @@ def _leader(node: Node | None) -> int | None:
     return None if node is None or node.id < 0 else node.id
 
 
+def record_limit(admin: AdminClient, name: str) -> int:
+    """How many bytes a record of the topic may have, by its own setting or the broker's."""
+    return int(_config(admin, name)["max.message.bytes"].value or 0)
+
+
 def _own_config(admin: AdminClient, name: str) -> dict[str, str]:
-    resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-    entries: dict[str, ConfigEntry] = admin.describe_configs([resource], request_timeout=TIMEOUT)[resource].result()
     return {
         entry.name: entry.value or ""
-        for entry in sorted(entries.values(), key=lambda entry: entry.name)
+        for entry in sorted(_config(admin, name).values(), key=lambda entry: entry.name)
         if ConfigSource(entry.source) is ConfigSource.DYNAMIC_TOPIC_CONFIG
     }
+
+
+def _config(admin: AdminClient, name: str) -> dict[str, ConfigEntry]:
+    resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+    found: dict[str, ConfigEntry] = admin.describe_configs([resource], request_timeout=TIMEOUT)[resource].result()
+    return found
 
 
 def _entry(key: str, value: str | None, operation: AlterConfigOpType) -> ConfigEntry:

@@ -1,31 +1,37 @@
 """Exactly once into Kafka: the records of one slot of one batch, and the batch's number, in one transaction.
 
-A slot is one partition of a batch. It writes under a transactional id of its own, and in the same transaction commits
-the batch's number as the offset of a group of its own. A batch that runs again asks that group first: a slot that has
-written it already writes nothing. Readers that read committed records see each result once.
+A slot is one partition of a batch. A worker writes it under the membership of the query's run (see
+orion.hub.membership): the batch's number stands in the query's group when the records can be read, and not before.
+Readers that read committed records see each result once.
 
-Runs inside Spark's Python workers. A worker serves many slots, one after the other, and keeps their producers open:
+Runs inside Spark's Python workers. A worker serves the slots of many queries, one after the other, with one producer:
 opening one takes longer than the transaction.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import chain, repeat
+from pathlib import Path
 
-from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
+from orion.hub.claims import Claim, opened
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
+from orion.hub.membership import LEDGER, TRANSACTION_S, taken_over
 
-# Where batch numbers are committed. Only the groups' offsets are used: the topic itself stays empty.
-LEDGER = "_orion_batches"
-_TIMEOUT_S = 30.0
-_MOST_OPEN = 16
+_TIMEOUT_S = 60.0
+_ABORT_S = 10.0
+# What a record needs beside its key and value, at most.
+_FRAME_BYTES = 512
+_SHUT_OUT = frozenset({KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID})
 
 Headers = list[tuple[str, str | bytes | None]] | None
+Settings = tuple[tuple[str, str | int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,71 +43,89 @@ class Chunk:
     values: list[bytes | None]
     times: list[int]
     headers: list[Headers] | None  # None: no record has any
+    largest: int = 0  # bytes of the largest value and the largest key
+    newest: int = 0  # the latest time among them
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What a run of a query gives its workers: where and as whom they may write."""
+
+    bootstrap: str
+    group: str
+    membership: bytes
+    service: str
+    claims: Path  # where this machine's writers note their names
+    letters: str  # the topic of dead letters
+    limits: tuple[tuple[str, int], ...] = ()  # the largest record that a topic takes
+    settings: Settings = ()
+    kind: str = ""  # of producer; those of one kind have the same settings
+    tolerant: bool = True  # a dead letter may be written; else it ends the batch
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One partition of one batch of a query."""
+    """One partition of one batch."""
 
-    bootstrap: str
-    query: str
     number: int
     batch: int
 
-    @property
-    def transactional_id(self) -> str:
-        return f"{self.query}-{self.number}"
+
+@dataclass(slots=True)
+class Written:
+    """How many records went to each topic, and the latest time among them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    newest: int = 0
 
 
-_open: OrderedDict[str, Producer] = OrderedDict()
+class Intolerable(Exception):
+    """A dead letter where none may be. Its text reaches the supervisor through Spark, so it marks itself."""
+
+    MARK = "DEAD_LETTER_REFUSED"
 
 
-def write(slot: Slot, chunks: Iterable[Chunk], *, again: bool) -> Counter[str]:
-    """Write a slot's records; how many went to each topic.
+_open: dict[str, Producer] = {}
+_claims: dict[Path, Claim] = {}
 
-    `again`: the batch may have been written before, by a run that was cut off, so the ledger is asked.
-    A slot without records has nothing to end either: a batch that runs again has its records in the same slots.
-    """
+
+def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
+    """Write a slot's records. A slot without any has nothing to note either: when it runs again it has none again."""
     filled = (chunk for chunk in chunks if chunk.values)
     head = next(filled, None)
     if head is None:
-        return Counter()
-    with translated(Subject(slot.bootstrap)):
-        if again:
-            _producer(slot, fresh=True)  # ends the transaction that the run before may have left open
-            if _written(slot):
-                return Counter()
-        producer = _begun(slot)
+        return Written()
+    with translated(Subject(permit.bootstrap, group=permit.group)):
+        name, producer = _producer(permit)
         try:
-            sent: Counter[str] = Counter()
-            for chunk in chain((head,), filled):
-                _produce(producer, chunk)
-                sent.update(chunk.topics)
-            producer.commit_transaction(_TIMEOUT_S)
-        except BaseException:
-            # A new producer of the same id ends what is left of this transaction.
-            _open.pop(slot.transactional_id, None)
+            written = _transaction(producer, permit, slot, chain((head,), filled))
+        except BaseException as error:
+            _undo(name, producer)
+            if isinstance(error, KafkaException) and error.args[0].code() in _SHUT_OUT:
+                raise taken_over(permit.group) from error
             raise
-    return sent
+    return written
 
 
-def _begun(slot: Slot) -> Producer:
-    """A producer inside a transaction that holds the batch's number already.
-
-    Sending that first tells at once whether another worker has served the slot since, and so taken over its
-    transactional id: then the id is taken back. The number counts only when the transaction commits.
-    """
-    for fresh in (False, True):
-        producer = _producer(slot, fresh=fresh)
-        try:
-            producer.begin_transaction()
-            ledger = [TopicPartition(LEDGER, 0, slot.batch + 1)]
-            producer.send_offsets_to_transaction(ledger, _group(slot), _TIMEOUT_S)
-            return producer
-        except KafkaException as error:
-            if fresh or not error.args[0].fatal():
-                raise
-    raise AssertionError
+def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
+    producer.begin_transaction()
+    # The number first: a run that has been shut out is told so before it has sent a record.
+    noted = [TopicPartition(LEDGER, slot.number, 0, str(slot.batch))]
+    producer.send_offsets_to_transaction(noted, permit.membership, _TIMEOUT_S)
+    written = Written()
+    least = min((limit for _, limit in permit.limits), default=0)
+    for chunk in chunks:
+        fitting = [chunk]
+        if least and chunk.largest + _FRAME_BYTES > least:
+            fitting = list(_parted(chunk, permit))
+        for part in fitting:
+            _produce(producer, part)
+            written.counts.update(part.topics)
+            written.newest = max(written.newest, part.newest)
+        if not permit.tolerant and written.counts[permit.letters]:
+            raise Intolerable(f"{Intolerable.MARK}: {_first_letter(fitting, permit.letters)}")
+    producer.commit_transaction(_TIMEOUT_S)
+    return written
 
 
 def _produce(producer: Producer, chunk: Chunk) -> None:
@@ -119,48 +143,70 @@ def _produce(producer: Producer, chunk: Chunk) -> None:
                 producer.poll(0.05)  # the queue is full: let it drain
 
 
-def _producer(slot: Slot, *, fresh: bool = False) -> Producer:
-    name = slot.transactional_id
-    found = _open.get(name)
-    if found is not None and not fresh:
-        _open.move_to_end(name)
-        return found
-    _open.pop(name, None)
-    made = Kafka(slot.bootstrap).producer(
-        **{
-            "transactional.id": name,
-            "linger.ms": 20,
-            "batch.size": 262_144,
-            "compression.type": "lz4",
-            "queue.buffering.max.messages": 1_000_000,
-        }
-    )
-    # Knowing the cluster first: else the producer waits about half a second before it asks for its coordinator.
-    made.list_topics(LEDGER, _TIMEOUT_S)
-    made.init_transactions(_TIMEOUT_S)
-    _open[name] = made
-    while len(_open) > _MOST_OPEN:
-        _open.popitem(last=False)
-    return made
+def _parted(chunk: Chunk, permit: Permit) -> Iterator[Chunk]:
+    """The chunk record by record, those that their topic wouldn't take as dead letters: one of them would keep the
+    whole transaction from committing, again and again."""
+    limits = dict(permit.limits)
+    headers = chunk.headers or [None] * len(chunk.values)
+    for topic, key, value, time, header in zip(
+        chunk.topics, chunk.keys, chunk.values, chunk.times, headers, strict=True
+    ):
+        size = len(key or b"") + len(value or b"") + _FRAME_BYTES
+        limit = limits.get(topic, 0)
+        if not limit or size <= limit or topic == permit.letters:
+            yield Chunk([topic], [key], [value], [time], [header], newest=time)
+            continue
+        told: Headers = [
+            ("orion.error.code", b"RECORD_TOO_LARGE"),
+            ("orion.error.reason", f"a record of {size} bytes, where {topic} takes {limit}".encode()),
+            ("orion.source.topic", topic.encode()),
+            ("orion.source.timestamp", str(time).encode()),
+            ("orion.attempt", b"1"),
+        ]
+        yield Chunk([permit.letters], [key], [value], [time], [told])
 
 
-_groups: dict[str, bytes] = {}
+def _first_letter(chunks: list[Chunk], letters: str) -> str:
+    """What the first dead letter says of itself."""
+    for chunk in chunks:
+        for topic, header in zip(chunk.topics, chunk.headers or [], strict=False):
+            if topic == letters:
+                told = {name: bytes(value).decode() for name, value in header or [] if isinstance(value, bytes)}
+                place = "/".join(told.get(f"orion.source.{part}", "?") for part in ("topic", "partition", "offset"))
+                return f"{told.get('orion.error.code')} at {place}: {told.get('orion.error.reason')}"
+    return "a dead letter"
 
 
-def _group(slot: Slot) -> bytes:
-    """What a transaction has to say about the slot's group. A consumer makes it, and isn't needed after."""
-    name = slot.transactional_id
-    if name not in _groups:
-        consumer = Kafka(slot.bootstrap).consumer(name)
-        _groups[name] = consumer.consumer_group_metadata()
-        consumer.close()
-    return _groups[name]
+def _producer(permit: Permit) -> tuple[str, Producer]:
+    if permit.claims not in _claims:
+        _claims[permit.claims] = Claim(permit.claims, permit.service)
+    name = _claims[permit.claims].transactional_id(permit.kind)
+    key = f"{permit.bootstrap}/{name}"
+    if key not in _open:
+        _open[key] = opened(
+            Kafka(permit.bootstrap),
+            {
+                "transaction.timeout.ms": round(TRANSACTION_S * 1000),
+                "queue.buffering.max.messages": 1_000_000,
+                # What a topic takes is the topic's to say, and is looked at before a record is handed over.
+                "message.max.bytes": 128 << 20,
+                "linger.ms": 20,
+                "batch.size": 262_144,
+                "compression.type": "lz4",
+                **dict(permit.settings),
+                "transactional.id": name,
+            },
+        )
+    return key, _open[key]
 
 
-def _written(slot: Slot) -> bool:
-    consumer = Kafka(slot.bootstrap).consumer(slot.transactional_id)
+def _undo(name: str, producer: Producer) -> None:
+    """End the transaction; a producer that can't is let go, and the next one under its id ends it."""
     try:
-        committed = consumer.committed([TopicPartition(LEDGER, 0)], timeout=_TIMEOUT_S)
-    finally:
-        consumer.close()
-    return bool(committed[0].offset > slot.batch)
+        producer.abort_transaction(_ABORT_S)
+    except KafkaException:
+        _open.pop(name, None)
+    except BaseException:
+        with suppress(KeyError):
+            del _open[name]
+        raise

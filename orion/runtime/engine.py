@@ -16,7 +16,7 @@ from orion import sinks
 from orion.config import Config
 from orion.errors import ExpectationFailed, Forbidden, NotFound, OrionError, UserError
 from orion.hub.kafka import Kafka
-from orion.hub.transactions import LEDGER
+from orion.hub.membership import prepare_ledger
 from orion.plan.catalog import Catalog
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Query, Transient
@@ -59,6 +59,8 @@ from orion.runtime.push import PushQuery
 from orion.runtime.queries import Queries, QueryStatus
 from orion.runtime.schemas import Schemas
 
+LARGEST_LETTER = 128 << 20
+
 
 class Engine:
     """The running platform below its doors: catalog, queries and sinks on one Spark session and one Kafka cluster."""
@@ -70,7 +72,7 @@ class Engine:
         self.spark = spark
         self._lock = threading.RLock()
         self._journal = Journal(kafka, f"_{config.service_id}_catalog")
-        kafka.create_topic(LEDGER, 1, config={"cleanup.policy": "compact"}, exist_ok=True)
+        prepare_ledger(kafka, 0)
         self.catalog: Catalog = self._with_functions(self._journal.open())
         self._queries = Queries(self._lag)
 
@@ -189,10 +191,14 @@ class Engine:
         return f"Topic {step.topic} {'created' if made else 'is there'}."
 
     def _start(self, query: Query) -> str:
-        self.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
+        self._letters_topic(query.dead_letters)
         self._queries.start(QueryJob(query, self._around(dict(query.properties))))
         self.catalog = self._journal.put(self.catalog, query)
         return f"Created query with ID {query.id}"
+
+    def _letters_topic(self, name: str) -> None:
+        """Dead letters are kept whole: a record may be one just because it is too large for the topic it was for."""
+        self.kafka.create_topic(name, 1, config={"max.message.bytes": str(LARGEST_LETTER)}, exist_ok=True)
 
     def _replace(self, step: ReplaceQuery) -> str:
         """Stop a query and start the one in its place. One that can't start leaves the old one running."""
@@ -205,7 +211,7 @@ class Engine:
             if moves and old.job.checkpoint.exists():
                 shutil.copytree(old.job.checkpoint, job.checkpoint, dirs_exist_ok=True)
         try:
-            self.kafka.create_topic(step.query.dead_letters, 1, exist_ok=True)
+            self._letters_topic(step.query.dead_letters)
             self._queries.start(job)
         except Exception:
             if moves or not step.continues:
@@ -282,7 +288,7 @@ class Engine:
     def _connect(self, connector: Connector) -> str:
         sinks.open_sink(connector)  # a wrong option or path fails the statement, before anything is made
         job = SinkJob(connector, self._around({}))
-        self.kafka.create_topic(job.dead_letters, 1, exist_ok=True)
+        self._letters_topic(job.dead_letters)
         self._queries.start(job)
         self.catalog = self._journal.put(self.catalog, connector)
         return f"Created connector {connector.name}"
@@ -300,7 +306,7 @@ class Engine:
         most = int(properties.get("orion.max.records.per.batch", engine.max_records_per_batch))
         trigger = int(properties.get("orion.trigger.ms", engine.trigger_ms))
         source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most)
-        return Surroundings(source, self._checkpoints, self.config.service_id, trigger, self.schemas)
+        return Surroundings(self.kafka, source, self._checkpoints, self.config.service_id, trigger, self.schemas)
 
     @property
     def _checkpoints(self) -> Path:
@@ -325,7 +331,7 @@ class Engine:
             return None
 
     def close(self) -> None:
-        self._queries.close()
+        self._queries.close(self.config.engine.grace_s)
 
 
 def _started_before_journaled(steps: tuple[Step, ...]) -> list[Step]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from orion.hub import claims
+from orion.hub.kafka import Kafka
+from orion.hub.transactions import Permit, Written
 from orion.plan.fingerprint import fingerprint
-from orion.plan.relations import Query, is_stateful
+from orion.plan.relations import Query, is_stateful, scans
 from orion.plan.sources import Connector
 from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
+from orion.runtime.runs import Run
 from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
 from orion.schema import quote
@@ -27,11 +31,31 @@ from orion.sinks import open_sink
 class Surroundings:
     """What every job needs of the server."""
 
+    kafka: Kafka
     source: KafkaSource
     checkpoints: Path
     service_id: str
     trigger_ms: int
     schemas: Schemas
+
+    def join(self, job: str, topics: Sequence[str]) -> Run:
+        """A new run of a job: a member of its group, over whatever an earlier one left open."""
+        claims.settle(self.kafka, self.writers)
+        partitions = sum(self.kafka.describe_topic(topic).topic.partitions for topic in topics)
+        shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        # A batch has a slot for each partition of its last stage: of what it reads, or of its shuffles.
+        slots = max(partitions, shuffled * len(topics)) + len(topics)
+        return Run.join(self.kafka, f"{self.service_id}.{job}", topics, slots)
+
+    def permit(self, run: Run, letters: str, topics: Sequence[str] = ()) -> Permit:
+        limits = tuple((topic, self.kafka.record_limit(topic)) for topic in topics)
+        group = run.membership.group
+        return Permit(self.kafka.bootstrap, group, b"", self.service_id, self.writers, letters, limits)
+
+    @property
+    def writers(self) -> Path:
+        """Where the writers of this machine note their names."""
+        return self.checkpoints.parent / "writers"
 
     def launch(
         self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]
@@ -87,15 +111,19 @@ class QueryJob:
     def checkpoint(self) -> Path:
         return self.around.checkpoints / f"{self.query.id}-{fingerprint(self.query)}"
 
-    @property
-    def group(self) -> str:
-        return f"{self.around.service_id}.{self.query.id}"
-
-    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
-        lane = ExactLane(self.around.source.bootstrap, self.group, on_written, self.checkpoint.exists())
-        query = self.around.schemas.bound(self.query)
-        read = self.around.source.reader_of(query.relation)
-        return self.around.launch(outgoing(query, read), self.id, self.checkpoint, lane)
+    def start(self, on_written: Callable[[Written], None]) -> Run:
+        around = self.around
+        query = around.schemas.bound(self.query)
+        topics = list(dict.fromkeys(source.topic for source in scans(query.relation)))
+        run = around.join(self.id, topics)
+        try:
+            lane = ExactLane(run, around.permit(run, self.dead_letters, [query.sink.topic]), on_written)
+            frame = outgoing(query, around.source.reader_of(query.relation))
+            run.stream = around.launch(frame, self.id, self.checkpoint, lane)
+        except BaseException:
+            run.close()
+            raise
+        return run
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)
@@ -128,24 +156,32 @@ class SinkJob:
     def checkpoint(self) -> Path:
         return self.around.checkpoints / f"connector-{self.connector.identity}"
 
-    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
+    def start(self, on_written: Callable[[Written], None]) -> Run:
         source = self.around.schemas.read(self.connector.sources[0])
         plugin = open_sink(self.connector)
-        group = f"{self.around.service_id}.connector.{self.connector.identity}"
-        lane = ExactLane(self.around.source.bootstrap, group, on_written, self.checkpoint.exists())
+        run = self.around.join(f"connector.{self.connector.identity}", [source.topic])
+        lane = ExactLane(run, self.around.permit(run, self.dead_letters), on_written)
         columns = [quote(c.name) for c in source.row]
 
         def write(batch: DataFrame, number: int) -> None:
+            leave = run.admit(number)
             batch.persist()
             try:
                 good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
                 written = plugin.write(good.selectExpr(*columns), number)
-                on_written(Counter({self.sink: written}))
-                lane(emit.letters(batch, self.dead_letters), number)
+                on_written(Written(Counter({self.sink: written})))
+                lane.write(emit.letters(batch, self.dead_letters), number, leave)
+                run.went_through()
             finally:
                 batch.unpersist()
 
-        return self.around.launch(decoded(self.around.source.stream(source), source), self.id, self.checkpoint, write)
+        try:
+            frame = decoded(self.around.source.stream(source), source)
+            run.stream = self.around.launch(frame, self.id, self.checkpoint, write)
+        except BaseException:
+            run.close()
+            raise
+        return run
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)

@@ -16,10 +16,11 @@ from typing import Protocol
 
 import structlog
 from py4j.protocol import Py4JError
-from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
-from orion.runtime.progress import Progress
+from orion.hub.transactions import Written
+from orion.runtime.progress import Offsets, Progress
+from orion.runtime.runs import Run
 
 log = structlog.get_logger()
 
@@ -51,6 +52,8 @@ class QueryStatus:
     error: str | None
     batches: int = 0
     restarts: int = 0
+    group: str | None = None  # the consumer group that shows how far it is
+    freshness_ms: int | None = None  # from the newest event's time to when its result could be read
 
 
 class Job(Protocol):
@@ -66,7 +69,7 @@ class Job(Protocol):
     def dead_letters(self) -> str: ...
     @property
     def scans(self) -> int: ...
-    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery: ...
+    def start(self, on_written: Callable[[Written], None]) -> Run: ...
     def learn(self, error: str) -> bool:
         """Whether an error was a question, and is answered now; raises ExternalError while there is no answer."""
         ...
@@ -80,10 +83,12 @@ class Supervised:
     lag_of: Callable[[Progress], int | None]
     state: State = State.STARTING
     error: str | None = None
-    stream: StreamingQuery | None = None
+    run: Run | None = None
     progress: Progress = field(init=False)
     written: Counter[str] = field(default_factory=Counter)
+    freshness_ms: int | None = None
     restarts: int = 0
+    _shown: Offsets = field(default_factory=dict)
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
     _started_at: float = 0.0
@@ -96,30 +101,54 @@ class Supervised:
     def start(self) -> None:
         with self.lock:
             self._started_at = time.monotonic()
-            self.stream = self.job.start(self._on_written)
+            self.run = self.job.start(self._on_written)
             self.state, self.error = State.RUNNING, None
 
-    def _on_written(self, counts: Counter[str]) -> None:
-        self.written.update(counts)
+    def _on_written(self, written: Written) -> None:
+        self.written.update(written.counts)
+        if written.newest:
+            self.freshness_ms = max(0, round(time.time() * 1000) - written.newest)
 
     def look(self) -> None:
         """Notice what happened since the last look; start again what is due."""
         with self.lock:
-            if self.stream is not None and self.state is State.RUNNING:
-                self._take_progress(self.stream)
-                if not self.stream.isActive:
-                    failure = self.stream.exception()
-                    self._question = str(failure)
-                    self._ask(_reason(failure))
+            if self.run is not None and self.state is State.RUNNING:
+                self._look_at(self.run)
             elif self.state is State.WAITING and time.monotonic() >= self._retry_at:
                 self._ask(self.error or "")
             elif self.state is State.RESTARTING and time.monotonic() >= self._retry_at:
                 self._restart()
 
+    def _look_at(self, run: Run) -> None:
+        assert run.stream is not None
+        self._take_progress(run)
+        if run.stream.isActive:
+            try:
+                run.look()
+            except Conflict as error:
+                self._end(run)
+                self._broken(error)
+            return
+        failure = run.stream.exception()
+        self._end(run)
+        final = run.verdict(failure)
+        if final is not None:
+            self._broken(final)
+        else:
+            self._question = str(failure)
+            self._ask(_reason(failure))
+
+    def _broken(self, error: Conflict) -> None:
+        """Trying again won't help: somebody has to decide."""
+        self.state, self.error = State.ERROR, " ".join(filter(None, (error.message, error.hint)))
+        log.error("query stopped", query=self.job.id, reason=error.message)
+
     def _restart(self) -> None:
         self.restarts += self._started_at > 0
         try:
             self.start()
+        except Conflict as error:
+            self._broken(error)
         except Exception as error:
             self._failed(_reason(error))
 
@@ -144,19 +173,37 @@ class Supervised:
         self._wait_s = min(_LONGEST_WAIT_S, self._wait_s * 2)
         log.warning("query failed", query=self.job.id, reason=reason)
 
-    def _take_progress(self, stream: StreamingQuery) -> None:
-        for report in stream.recentProgress:
+    def _take_progress(self, run: Run) -> None:
+        assert run.stream is not None
+        for report in run.stream.recentProgress:
             self.progress.take(json.loads(report.json))
+        if self.progress.offsets != self._shown:
+            self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
+            run.reached(self._shown)
+
+    def _end(self, run: Run) -> None:
+        # Spark's JVM may be gone already, when a signal reached the whole process group: so is the stream then.
+        with suppress(Py4JError, ConnectionError):
+            if run.stream is not None:
+                self._take_progress(run)
+                run.stream.stop()
+        run.close()
+        self.run = None
 
     def stop(self, state: State) -> None:
         with self.lock:
             self.state = state
-            if self.stream is not None:
-                # Spark's JVM may be gone already, when a signal reached the whole process group: so is the stream then.
-                with suppress(Py4JError, ConnectionError):
-                    self._take_progress(self.stream)
-                    self.stream.stop()
-                self.stream = None
+            if self.run is not None:
+                self._end(self.run)
+
+    def drain(self) -> bool:
+        """Begin no further batch; whether none is under way any more."""
+        if self.run is None:
+            return True
+        self.run.drain()
+        with suppress(Py4JError, ConnectionError):
+            return self.run.idle
+        return True
 
     def status(self) -> QueryStatus:
         progress = self.progress
@@ -173,6 +220,8 @@ class Supervised:
             self.error,
             progress.batches,
             self.restarts,
+            self.run.membership.group if self.run else None,
+            self.freshness_ms,
         )
 
 
@@ -222,9 +271,7 @@ class Queries:
 
     def resume(self, job_id: str) -> None:
         entry = self._running[job_id]
-        if entry.state is State.ERROR:
-            raise Conflict("QUERY_BROKEN", f"{job_id} can't be resumed: {entry.error}.")
-        if entry.state is State.PAUSED:
+        if entry.state in (State.PAUSED, State.ERROR):
             entry.start()
 
     def remove(self, job_id: str) -> None:
@@ -240,9 +287,13 @@ class Queries:
     def get(self, job_id: str) -> Supervised | None:
         return self._running.get(job_id)
 
-    def close(self) -> None:
+    def close(self, grace_s: float = 0.0) -> None:
+        """Stop everything; batches that are under way have `grace_s` seconds to end."""
         self._closed.set()
         self._thread.join(timeout=10)
+        until = time.monotonic() + grace_s
+        while sum(not entry.drain() for entry in self._running.values()) and time.monotonic() < until:
+            time.sleep(0.05)
         for entry in self._running.values():
             try:
                 entry.stop(State.PAUSED)

@@ -21,6 +21,7 @@ Spark: TypeAlias = SparkSession
 Frame: TypeAlias = DataFrame
 Result: TypeAlias = Row
 
+_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -97,8 +98,13 @@ def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str
         "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        # An entry of a checkpoint's logs in a fifth of the time. It may replace one that is there, where the other
+        # refuses: that nobody else writes them is seen to by the data folder's lock and the query's group.
+        "spark.sql.streaming.checkpointFileManagerClass": _FILES,
         "spark.sql.streaming.numRecentProgressUpdates": "20",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.python.worker.reuse": "true",
+        # A slot is written once a run. A task can see that it is a second attempt, but not that its stage is.
+        "spark.stage.maxConsecutiveAttempts": "1",
     }

@@ -6,9 +6,8 @@ handed as Arrow to Python workers that write them in transactions (see orion.hub
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,57 +16,77 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
 from orion.hub import transactions
+from orion.hub.transactions import Chunk, Permit, Slot, Written
+from orion.runtime.runs import Admission, Run
 
-_COUNTS = "topic STRING, records BIGINT"
+_WRITTEN = "topic STRING, records BIGINT, newest BIGINT"
 
 
 @dataclass
 class ExactLane:
-    """Writes the batches of one run of a query."""
+    """Writes the batches of one run of a job."""
 
-    bootstrap: str
-    query: str
-    on_written: Callable[[Counter[str]], None]
-    resumed: bool  # the run goes on from a checkpoint, so its first batch may have been written before
+    run: Run
+    permit: Permit  # of all its batches, but for the membership
+    on_written: Callable[[Written], None]
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Called by foreachBatch, once for each batch, and again for one that a crash cut off."""
-        work = _writer(self.bootstrap, self.query, number, self.resumed)
-        counts: Counter[str] = Counter()
-        for row in batch.mapInArrow(work, _COUNTS).collect():
-            counts[row.topic] += row.records
-        self.resumed = False
-        self.on_written(counts)
+        self.write(batch, number, self.run.admit(number))
+        self.run.went_through()
+
+    def write(self, batch: DataFrame, number: int, leave: Admission) -> None:
+        work = _writer(replace(self.permit, membership=leave.membership), number, leave.done)
+        written = Written()
+        for row in batch.mapInArrow(work, _WRITTEN).collect():
+            written.counts[row.topic] += row.records
+            written.newest = max(written.newest, row.newest)
+        self.on_written(written)
 
 
 def _writer(
-    bootstrap: str, query: str, number: int, again: bool
+    permit: Permit, number: int, done: frozenset[int]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
-        slot = transactions.Slot(bootstrap, query, context.partitionId(), number)
-        repeated = again or context.attemptNumber() > 0
-        counts = transactions.write(slot, _chunks(batches), again=repeated)
-        yield pa.RecordBatch.from_pydict({"topic": list(counts), "records": list(counts.values())}, _SCHEMA)
+        if context.attemptNumber() > 0:
+            # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
+            raise RuntimeError("a slot is written once a run: the query starts again instead")
+        slot = Slot(context.partitionId(), number)
+        if slot.number in done:
+            return
+        written = transactions.write(permit, slot, _chunks(batches))
+        counts = written.counts
+        columns = {"topic": list(counts), "records": list(counts.values()), "newest": [written.newest] * len(counts)}
+        yield pa.RecordBatch.from_pydict(columns, _SCHEMA)
 
     return write
 
 
-_SCHEMA = pa.schema([("topic", pa.string()), ("records", pa.int64())])
+_SCHEMA = pa.schema([("topic", pa.string()), ("records", pa.int64()), ("newest", pa.int64())])
 
 
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[transactions.Chunk]:
+def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
     for batch in batches:
+        if batch.num_rows == 0:
+            continue
         topics, keys, values, times, headers = batch.columns
-        yield transactions.Chunk(
+        # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
+        stamped = pc.max_element_wise(times, 1)
+        yield Chunk(
             _listed(topics),
             _listed(keys),
             _listed(values),
-            # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
-            pc.max_element_wise(times, 1).to_numpy().tolist(),
+            stamped.to_numpy().tolist(),
             None if headers.null_count == len(headers) else [_pairs(h) for h in headers.to_pylist()],
+            _longest(keys) + _longest(values),
+            pc.max(stamped).as_py(),
         )
+
+
+def _longest(column: pa.Array) -> int:
+    return pc.max(pc.binary_length(column)).as_py() or 0
 
 
 def _listed(column: pa.Array) -> list[Any]:

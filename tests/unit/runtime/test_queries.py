@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,12 +13,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from pyspark.sql.streaming.query import StreamingQuery
 
-from orion.errors import ExternalError
+from orion.errors import Conflict, ExternalError
+from orion.hub.transactions import Written
 from orion.runtime import queries
 from orion.runtime.progress import Progress
 from orion.runtime.queries import Queries, State, Supervised
+from orion.runtime.runs import Run
 
 
 @dataclass
@@ -25,6 +27,9 @@ class Clock:
     now: float = 1000.0
 
     def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
         return self.now
 
 
@@ -45,9 +50,39 @@ class FakeStream:
     def fail(self, text: str) -> None:
         self.isActive, self.failure = False, RuntimeError(text)
 
-    def report(self, batch: int, rows: int) -> None:
-        told = {"runId": "r", "batchId": batch, "numInputRows": rows, "processedRowsPerSecond": 2.0}
+    def report(self, batch: int, rows: int, **at: Any) -> None:
+        told = {"runId": "r", "batchId": batch, "numInputRows": rows, "processedRowsPerSecond": 2.0, **at}
         self.recentProgress.append(SimpleNamespace(json=json.dumps(told)))
+
+
+@dataclass
+class FakeRun:
+    """A run as its supervisor sees it; `lost` is what the next look ends with."""
+
+    stream: FakeStream
+    lost: Conflict | None = None
+    final: Conflict | None = None
+    reached_: list[Any] = field(default_factory=list)
+    draining: bool = False
+    idle: bool = True
+    closed: bool = False
+    membership: Any = field(default_factory=lambda: SimpleNamespace(group="orion.CSAS_O_1"))
+
+    def look(self) -> None:
+        if self.lost is not None:
+            raise self.lost
+
+    def reached(self, offsets: Any) -> None:
+        self.reached_.append(offsets)
+
+    def verdict(self, failure: BaseException | None) -> Conflict | None:
+        return self.final
+
+    def drain(self) -> None:
+        self.draining = True
+
+    def close(self) -> None:
+        self.closed = True
 
 
 @dataclass
@@ -60,14 +95,16 @@ class FakeJob:
     refuses: Exception | None = None  # what the next starts end with
     away: ExternalError | None = None  # what keeps questions from being answered
     streams: list[FakeStream] = field(default_factory=list)
-    on_written: Callable[[Counter[str]], None] = print
+    runs: list[FakeRun] = field(default_factory=list)
+    on_written: Callable[[Written], None] = print
 
-    def start(self, on_written: Callable[[Counter[str]], None]) -> StreamingQuery:
+    def start(self, on_written: Callable[[Written], None]) -> Run:
         if self.refuses is not None:
             raise self.refuses
         self.on_written = on_written
         self.streams.append(FakeStream())
-        return cast(StreamingQuery, self.streams[-1])
+        self.runs.append(FakeRun(self.streams[-1]))
+        return cast(Run, self.runs[-1])
 
     def learn(self, error: str) -> bool:
         if self.away is not None:
@@ -198,8 +235,8 @@ def test_pausing_ends_the_tries_of_a_job_that_fails(entry: Supervised, job: Fake
 def test_the_status_adds_up_what_was_read_and_written(entry: Supervised, job: FakeJob) -> None:
     job.streams[0].report(0, 10)
     job.streams[0].report(1, 5)
-    job.on_written(Counter({"O": 12, "dlq.O": 1}))
-    job.on_written(Counter({"O": 1, "dlq.O": 1}))
+    job.on_written(Written(Counter({"O": 12, "dlq.O": 1})))
+    job.on_written(Written(Counter({"O": 1, "dlq.O": 1})))
     entry.look()
     status = entry.status()
     assert (status.id, status.sink) == ("CSAS_O_1", "O")
@@ -222,6 +259,71 @@ def test_the_line_that_tells_most_is_the_reason(entry: Supervised, job: FakeJob)
     job.streams[0].fail("[STREAM_FAILED] Query failed\nTraceback:\n  File x\nValueError: bad record\n\n")
     entry.look()
     assert entry.status().error == "ValueError: bad record"
+
+
+def test_how_far_it_is_is_shown_once_for_each_change(entry: Supervised, job: FakeJob) -> None:
+    job.streams[0].report(0, 10, sources=[{"endOffset": {"in": {"0": 10}}}])
+    entry.look()
+    entry.look()
+    assert job.runs[0].reached_ == [{"in": {0: 10}}]
+    job.streams[0].report(1, 5, sources=[{"endOffset": {"in": {"0": 15}}}])
+    entry.look()
+    assert job.runs[0].reached_ == [{"in": {0: 10}}, {"in": {0: 15}}]
+
+
+def test_freshness_is_from_the_newest_event_to_its_result(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+    assert entry.status().freshness_ms is None
+    clock.now = 1000.0
+    job.on_written(Written(Counter({"O": 1}), newest=999_400))
+    assert entry.status().freshness_ms == 600
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_run_that_lost_its_place_stops_for_good_until_somebody_resumes_it(
+    running: Queries, job: FakeJob, resumed: bool
+) -> None:
+    running.start(job)
+    job.runs[0].lost = Conflict("TAKEN_OVER", "Another server has taken over.", hint="Stop one.")
+    eventually(lambda: running.statuses()[0].state == "ERROR")
+    assert running.statuses()[0].error == "Another server has taken over. Stop one."
+    assert (job.streams[0].isActive, job.runs[0].closed, len(job.runs)) == (False, True, 1)
+    if resumed:
+        running.resume(job.id)
+        assert (running.statuses()[0].state, len(job.runs)) == ("RUNNING", 2)
+
+
+def test_a_failure_that_comes_again_by_itself_is_not_tried_again(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+    job.runs[0].final = Conflict("NOT_TOLERATED", "A dead letter.")
+    job.streams[0].fail("boom")
+    entry.look()
+    clock.now += 1000
+    entry.look()
+    assert (entry.status().state, entry.status().error, len(job.runs)) == ("ERROR", "A dead letter.", 1)
+
+
+def test_what_is_wrong_with_a_checkpoint_is_not_tried_again(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+    job.streams[0].fail("boom")
+    entry.look()
+    job.refuses = Conflict("CHECKPOINT_BROKEN", "offsets/3 is empty.", hint="Restore it.")
+    waits(entry, clock)
+    assert (entry.status().state, entry.status().error) == ("ERROR", "offsets/3 is empty. Restore it.")
+    clock.now += 1000
+    entry.look()
+    assert entry.status().restarts == 1
+
+
+def test_closing_waits_for_the_batch_under_way(job: FakeJob) -> None:
+    running = Queries(lambda _: None)
+    running.start(job)
+    job.runs[0].idle = False
+    closing = threading.Thread(target=running.close, args=(30.0,))
+    closing.start()
+    eventually(lambda: job.runs[0].draining)
+    assert job.streams[0].isActive
+    job.runs[0].idle = True
+    closing.join(5)
+    assert not closing.is_alive()
+    assert not job.streams[0].isActive
 
 
 # ---- all of them -----------------------------------------------------------------------------------------------

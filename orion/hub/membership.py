@@ -1,0 +1,131 @@
+"""A run of a query as a member of the query's own consumer group.
+
+The group is what Kafka's tools see: which topics the query reads, how far it is, that it lives. And it is what keeps
+two runs apart. There is one member, under one static name: whoever joins under it shuts the one before out, at the
+broker. Each transaction that a run's workers write carries the run's membership; one of a run that has been shut out
+is refused, whatever its workers still hold in their hands.
+
+In the same transaction a worker notes the batch's number, as the text of an offset of the ledger, a topic that stays
+empty. Whoever asks for that offset while a transaction over it is open waits until it has ended: so a new run knows
+for certain what the run before has written.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from orion.errors import Conflict, ExternalError
+from orion.hub.kafka import Kafka
+from orion.hub.kafka_errors import translated
+
+# Where batch numbers are noted, a partition for each slot. Only the groups' offsets are used: it stays empty.
+LEDGER = "_orion_batches"
+LEAST_SLOTS = 16
+_JOIN_S = 60.0
+# As long as a transaction may stay open: after that the broker ends it, and the question is answered.
+TRANSACTION_S = 300.0
+_SETTINGS = {
+    "session.timeout.ms": 45_000,
+    # It reads nothing, so it needn't come by to show that it reads.
+    "max.poll.interval.ms": 86_400_000,
+    "reconnect.backoff.ms": 20,
+}
+
+
+class Membership:
+    """Joins at once, in the background. May be used by several threads."""
+
+    def __init__(self, kafka: Kafka, group: str, topics: Sequence[str]) -> None:
+        self.group = group
+        self._subject = kafka.subject(group=group)
+        self._lock = threading.RLock()
+        self._joined = False
+        self._lost: Conflict | None = None
+        self._closed = False
+        self._consumer = kafka.consumer(group, **{**_SETTINGS, "group.instance.id": group})
+        self._consumer.subscribe(sorted(set(topics)), on_assign=self._assigned)
+
+    def credentials(self) -> bytes:
+        """What a transaction has to show, once the group is joined; raises when another run has taken over."""
+        end = time.monotonic() + _JOIN_S
+        while True:
+            self.look(0.05 if not self._joined else 0.0)
+            if self._joined:
+                with translated(self._subject):
+                    return bytes(self._consumer.consumer_group_metadata())
+            if time.monotonic() > end:
+                raise ExternalError("GROUP_NOT_JOINED", f"The group {self.group} could not be joined.", retry_after=1.0)
+
+    def look(self, patience: float = 0.0) -> None:
+        """Serve the group; raises when another run has taken over."""
+        with self._lock:
+            if self._lost is None and not self._closed:
+                message = self._consumer.poll(patience)
+                error = None if message is None else message.error()
+                if error is not None and (error.fatal() or error.code() == KafkaError.FENCED_INSTANCE_ID):
+                    self._lost = taken_over(self.group)
+            if self._lost is not None:
+                raise self._lost
+
+    def written(self, slots: int) -> dict[int, int]:
+        """The number of the last batch that each slot has written, where it has written any.
+
+        Waits for transactions of an earlier run that are still open.
+        """
+        places = [TopicPartition(LEDGER, slot) for slot in range(slots)]
+        end = time.monotonic() + TRANSACTION_S + 30.0
+        while True:
+            try:
+                found = self._consumer.committed(places, timeout=10.0)
+                break
+            except KafkaException as error:
+                if time.monotonic() > end or error.args[0].code() != KafkaError._TIMED_OUT:
+                    with translated(self._subject):
+                        raise
+            self.look()
+        return {place.partition: int(place.metadata) for place in found if place.offset >= 0 and place.metadata}
+
+    def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
+        """Show how far the query is. Nothing hangs on it but what people see."""
+        places = [TopicPartition(topic, part, offset) for topic, at in offsets.items() for part, offset in at.items()]
+        if places and self._joined:
+            with suppress(KafkaException):
+                self._consumer.commit(offsets=places, asynchronous=True)
+
+    def close(self) -> None:
+        """Let go. A static member doesn't leave: the next run takes its place, or the group forgets it."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                # Without a broker the client takes its time to say goodbye: nobody has to wait for it.
+                threading.Thread(target=self._consumer.close, name="orion-leave", daemon=True).start()
+
+    def _assigned(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        consumer.assign([])  # Spark reads; the member only stands for it
+        self._joined = True
+
+
+def taken_over(group: str) -> Conflict:
+    return Conflict(
+        "TAKEN_OVER",
+        f"Another server has taken over {group}.",
+        hint="It runs there. RESUME takes it back; better stop one of the two servers.",
+    )
+
+
+def prepare_ledger(kafka: Kafka, slots: int) -> int:
+    """The ledger with room for so many slots; how many it has."""
+    wanted = LEAST_SLOTS
+    while wanted < slots:
+        wanted *= 2
+    if kafka.create_topic(LEDGER, wanted, config={"cleanup.policy": "compact"}, exist_ok=True):
+        return wanted
+    there = kafka.describe_topic(LEDGER).topic.partitions
+    if there < wanted:
+        kafka.alter_topic(LEDGER, partitions=wanted)
+    return max(there, wanted)

@@ -1,0 +1,95 @@
+"""One run of a job: from one start of its stream to its end.
+
+A run is a member of the job's group for as long as it lives, and its batches pass through here before they write: only
+a run that nobody has taken the place of lets them in, and none is let in any more once the server is about to stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from orion.errors import Conflict, OrionError
+from orion.hub.kafka import Kafka
+from orion.hub.membership import Membership, prepare_ledger, taken_over
+from orion.hub.transactions import Intolerable
+
+_DRAINED = "the server is stopping: this batch is left for its next start"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A batch's leave to write, and which of its slots have written it already, in the run before."""
+
+    membership: bytes
+    done: frozenset[int]
+
+
+@dataclass
+class Run:
+    membership: Membership
+    slots: int
+    stream: StreamingQuery | None = None
+    _fresh: bool = True  # its first batch may have been written before
+    _draining: bool = False
+    _ended_by: OrionError | None = field(default=None)
+
+    @classmethod
+    def join(cls, kafka: Kafka, group: str, topics: Sequence[str], slots: int) -> Run:
+        return cls(Membership(kafka, group, topics), prepare_ledger(kafka, slots))
+
+    def admit(self, batch: int) -> Admission:
+        """Let a batch in, or raise."""
+        if self._draining:
+            raise Drained(_DRAINED)
+        try:
+            credentials = self.membership.credentials()
+            written = self.membership.written(self.slots) if self._fresh else {}
+        except OrionError as error:
+            self._ended_by = error
+            raise
+        return Admission(credentials, frozenset(slot for slot, last in written.items() if last >= batch))
+
+    def went_through(self) -> None:
+        """A batch is written: the next one of this run was never tried before."""
+        self._fresh = False
+
+    def look(self) -> None:
+        """Stay a member; raises Conflict when another run has taken over."""
+        self.membership.look()
+
+    def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
+        self.membership.reached(offsets)
+
+    def verdict(self, failure: BaseException | None) -> Conflict | None:
+        """What ended the run, where trying again won't help."""
+        if isinstance(self._ended_by, Conflict):
+            return self._ended_by
+        text = str(failure or "")
+        if "TAKEN_OVER" in text:
+            return taken_over(self.membership.group)
+        if Intolerable.MARK in text:
+            told = text.split(f"{Intolerable.MARK}: ", 1)[1].splitlines()[0]
+            return Conflict(
+                "NOT_TOLERATED",
+                f"errors.tolerance allows no such record: {told}.",
+                hint="Mend what writes such records, raise errors.tolerance, then RESUME.",
+            )
+        return None
+
+    def drain(self) -> None:
+        """Let the batch under way end, and no other begin."""
+        self._draining = True
+
+    @property
+    def idle(self) -> bool:
+        return self.stream is None or not self.stream.isActive or not self.stream.status["isTriggerActive"]
+
+    def close(self) -> None:
+        self.membership.close()
+
+
+class Drained(Exception):
+    """The batch came after the end."""
