@@ -72,7 +72,7 @@ class Contest:
         stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
         job = QueryJob(query, Surroundings(stage.kafka, source, stage.folder / out, out, 0, Schemas(None)))
-        run = job.start(_unheard)
+        run = job.start(unheard)
         assert run.stream is not None
         taken = self._finished(run.stream)
         run.close()
@@ -120,7 +120,7 @@ class Contest:
         return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
 
 
-def _unheard(_: Written) -> None:
+def unheard(_: Written) -> None:
     pass
 
 

@@ -1,0 +1,151 @@
+"""How long a record takes through a statement: from when it is written until its result is read.
+
+One thread writes 1,000 records a second, each with the time it was written; another reads the results, committed ones
+only, and looks at the clock. The statement and the same query by hand (Spark's default trigger and its own Kafka sink,
+at least once) take turns on one session. Before each turn is measured it runs for some seconds: the first batches of a
+stream are the slow ones.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from pyspark.sql import functions as F
+
+from benchmarks.contest import PARTITIONS, compiled, raw, unheard
+from benchmarks.stage import Measured, Stage, seconds_until
+from orion.hub.kafka import Kafka
+from orion.hub.reader import Reader
+from orion.hub.records import Outgoing, Position
+from orion.hub.writer import Writer
+from orion.runtime.jobs import QueryJob, Surroundings
+from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.schemas import Schemas
+
+RATE, WARM_S, MEASURED_S = 1_000, 6.0, 15.0
+_SCHEMA = "id BIGINT, amount INT, sent DOUBLE"
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """In milliseconds."""
+
+    p50: float
+    p95: float
+    p99: float
+
+    @classmethod
+    def of(cls, found: list[float]) -> Latencies:
+        cuts = statistics.quantiles((seconds * 1000 for seconds in found), n=100)
+        return cls(cuts[49], cuts[94], cuts[98])
+
+    def __str__(self) -> str:
+        return f"p50 {self.p50:,.0f}, p95 {self.p95:,.0f}, p99 {self.p99:,.0f} ms"
+
+
+def contest(stage: Stage, name: str, guarantee: str, what: str) -> Measured:
+    """The statement's latency beside the one by hand; the ratio is of the medians, above 1 where Orion is quicker."""
+    ours: list[Latencies] = []
+    theirs: list[Latencies] = []
+    stage.say(f"{name}: warming up")
+    _orion(stage, f"{name}-warm", guarantee, 3.0), _by_hand(stage, f"{name}-warm", 3.0)
+    for number in range(stage.rounds):
+        pair: list[tuple[Callable[[], Latencies], list[Latencies]]] = [
+            (lambda n=number: _orion(stage, f"{name}-{n}", guarantee, MEASURED_S), ours),  # type: ignore[misc]
+            (lambda n=number: _by_hand(stage, f"{name}-{n}", MEASURED_S), theirs),  # type: ignore[misc]
+        ]
+        for side, results in pair if number % 2 == 0 else reversed(pair):
+            results.append(side())
+        stage.say(f"{name}: round {number + 1}/{stage.rounds}: orion {ours[-1]}; by hand {theirs[-1]}")
+    ratio = statistics.median(t.p50 / o.p50 for o, t in zip(ours, theirs, strict=True))
+    orion, by_hand = _median(ours), _median(theirs)
+    told = f"{what}: {orion} (by hand {by_hand})"
+    return Measured(name, orion.p50, by_hand.p50, ratio, "ms p50", told)
+
+
+def _median(of: list[Latencies]) -> Latencies:
+    return Latencies(*(statistics.median(getattr(one, part) for one in of) for part in ("p50", "p95", "p99")))
+
+
+def _orion(stage: Stage, name: str, guarantee: str, seconds: float) -> Latencies:
+    topic, out = _topics(stage, f"{name}-orion")
+    script = f"""
+        CREATE STREAM orders (k STRING KEY, id BIGINT, amount INT, sent DOUBLE)
+            WITH (kafka_topic='{topic}', value_format='JSON');
+        CREATE STREAM large WITH (kafka_topic='{out}', guarantee='{guarantee}') AS
+            SELECT k, id, amount * 2 AS twice, sent FROM orders WHERE amount >= 0 EMIT CHANGES;
+    """
+    query = compiled(script)
+    stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
+    source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", 100_000)
+    run = QueryJob(query, Surroundings(stage.kafka, source, stage.folder / out, out, 0, Schemas(None))).start(unheard)
+    try:
+        return _measured(stage.kafka, topic, out, "SENT", seconds)
+    finally:
+        if run.stream is not None:
+            run.stream.stop()
+        run.close()
+
+
+def _by_hand(stage: Stage, name: str, seconds: float) -> Latencies:
+    topic, out = _topics(stage, f"{name}-by-hand")
+    value = F.from_json(F.col("value").cast("string"), _SCHEMA)
+    frame = raw(stage, topic, 100_000).select("key", value.alias("v")).where("v.amount >= 0")
+    made = F.to_json(F.struct("v.id", F.expr("v.amount * 2").alias("twice"), "v.sent"))
+    stream = (
+        frame.select("key", made.alias("value"))
+        .writeStream.format("kafka")
+        .option("kafka.bootstrap.servers", stage.kafka.bootstrap)
+        .option("topic", out)
+        .option("checkpointLocation", str(stage.folder / out))
+        .start()
+    )
+    try:
+        return _measured(stage.kafka, topic, out, "sent", seconds)
+    finally:
+        stream.stop()
+
+
+def _topics(stage: Stage, name: str) -> tuple[str, str]:
+    for topic in (f"{name}-in", f"{name}-out"):
+        stage.kafka.create_topic(topic, PARTITIONS)
+    return f"{name}-in", f"{name}-out"
+
+
+def _measured(kafka: Kafka, topic: str, out: str, field: str, seconds: float) -> Latencies:
+    found: list[float] = []
+    stopping = threading.Event()
+    with ExitStack() as stack:
+        reader = stack.enter_context(Reader(kafka, out, Position("earliest")))
+        feeding = threading.Thread(target=_feed, args=(kafka, topic, stopping))
+        feeding.start()
+        stack.callback(feeding.join)
+        stack.callback(stopping.set)
+        arrived = seconds_until(lambda: bool(reader.read(10_000, 0.005)), 120)
+        warm = time.time() + max(0.0, WARM_S - arrived)
+        while time.time() < warm + seconds:
+            for record in reader.read(10_000, 0.005):
+                now, sent = time.time(), json.loads(record.value or b"{}")[field]
+                if sent >= warm:
+                    found.append(now - sent)
+    return Latencies.of(found)
+
+
+def _feed(kafka: Kafka, topic: str, stopping: threading.Event) -> None:
+    """Records at an even pace: one that is late is made up for."""
+    writer = Writer(kafka, topic, settings={"linger.ms": 0})
+    begun, number = time.time(), 0
+    while not stopping.is_set():
+        now = time.time()
+        while number < (now - begun) * RATE:
+            value = {"id": number, "amount": number % 97, "sent": time.time()}
+            writer.send(Outgoing(json.dumps(value).encode(), f"k{number % 100}".encode()))
+            number += 1
+        stopping.wait(0.002)
+    writer.close()
