@@ -173,15 +173,17 @@ class Checkpoint:
 
 
 def sweep(checkpoint: Path) -> None:
-    """Remove what a stop in the middle of a write left behind: a half-written entry that was never given its name.
+    """Remove what a stop in the middle of a write left behind: a half-written entry that was never given its name, and
+    checksums without their entry.
 
-    Spark refuses to start a first batch over it, and would go on refusing.
+    Spark refuses to write an entry over them ("Multiple streaming queries are concurrently using ..."), and would go
+    on refusing.
     """
     for log in (checkpoint / "offsets", checkpoint / "commits"):
-        found = list(log.iterdir()) if log.is_dir() else []
-        whole = any(not entry.name.startswith(".") for entry in found)
-        for entry in found:
-            if entry.name.startswith(".") and (not whole or entry.name.endswith((".tmp", ".tmp.crc"))):
+        found = {entry.name: entry for entry in log.iterdir()} if log.is_dir() else {}
+        checksums = {f".{name}.crc" for name in found if not name.startswith(".")}
+        for name, entry in found.items():
+            if name.startswith(".") and name not in checksums:
                 entry.unlink(missing_ok=True)
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from orion.errors import OrionError
+from orion.errors import Conflict, OrionError
 from orion.hub.kafka import Kafka, Topic
 from orion.plan.partitions import Bond
 from orion.runtime.progress import Offsets
@@ -78,6 +78,11 @@ class Trouble:
     hint: str
     fatal: bool = True
     acceptable: bool = False
+
+    @property
+    def error(self) -> Conflict:
+        """As the error that ends a query."""
+        return Conflict(self.code, self.message, hint=self.hint)
 
 
 def noted(names: tuple[str, ...], seen: Mapping[str, Topic]) -> tuple[Input, ...]:
@@ -131,7 +136,7 @@ def _gaps(known: Input, reached: Offsets, earliest: Offsets) -> dict[int, tuple[
 def _gone(query: str, known: Input) -> Trouble:
     return Trouble(
         TOPIC_GONE,
-        f"topic {known.topic} was deleted, and {query} reads it.",
+        f"Topic {known.topic} was deleted, and {query} reads it.",
         f"A topic that is created again is another one: drop {query}, create the topic, and create {query} again.",
     )
 
@@ -139,7 +144,7 @@ def _gone(query: str, known: Input) -> Trouble:
 def _recreated(query: str, known: Input, topic: Topic) -> Trouble:
     return Trouble(
         TOPIC_RECREATED,
-        f"topic {known.topic} was deleted and created again while {query} read it (its id was {known.topic_id} and is "
+        f"Topic {known.topic} was deleted and created again while {query} read it (its id was {known.topic_id} and is "
         f"{topic.topic_id}): how far the query had come in the old one means nothing in the new one.",
         f"Drop {query} and create it again to read the new topic from its start.",
     )
@@ -152,7 +157,7 @@ def _offsets_gone(inputs: Inputs, known: Input, gaps: Mapping[int, tuple[int, in
     on = f"RESUME {query}; goes on behind the gap and keeps what was made so far. " if inputs.resumable else ""
     return Trouble(
         OFFSETS_GONE,
-        f"topic {topic} no longer has what {query} would read next: {where}. "
+        f"Topic {topic} no longer has what {query} would read next: {where}. "
         f"Retention, or somebody, deleted up to {lost} records before they were read.",
         f"{on}Drop {query} and create it again to make everything anew from what is left. "
         f"`orion topics alter {topic} --retention 30d` keeps records longer.",
@@ -162,7 +167,7 @@ def _offsets_gone(inputs: Inputs, known: Input, gaps: Mapping[int, tuple[int, in
 
 def _added(inputs: Inputs, known: Input, topic: Topic, bond: Bond) -> Trouble:
     query = inputs.query
-    grown = f"topic {known.topic} has {topic.partitions} partitions and had {known.partitions} when {query} started"
+    grown = f"Topic {known.topic} has {topic.partitions} partitions and had {known.partitions} when {query} started"
     apart = "a key's new rows may lie in another partition than its old ones"
     anew = (
         "To have a key's rows in one order again, write them to a topic that has enough partitions from the start, "

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from orion.errors import Conflict
 from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
-from orion.runtime.checkpoint import Checkpoint, Identity
+from orion.runtime.checkpoint import Checkpoint, Identity, sweep
 from orion.runtime.inputs import noted
 
 TOPIC = "checkpointed"
@@ -30,12 +31,15 @@ class Streams:
     kafka: Kafka
     folder: Path
 
-    def run(self, kind: str, checkpoint: Path) -> list[tuple[int, list[str]]]:
+    def run(
+        self, kind: str, checkpoint: Path, topic: str = TOPIC, *, careful: bool = True
+    ) -> list[tuple[int, list[str]]]:
         """Read what there is; the batches that were made, each with its values."""
         read = (
             self.spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", self.kafka.bootstrap)
-            .option("subscribe", TOPIC)
+            .option("subscribe", topic)
+            .option("failOnDataLoss", str(careful).lower())
             .option("startingOffsets", "earliest")
             .load()
         )
@@ -89,6 +93,7 @@ def test_what_spark_writes_is_trusted(streams: Streams, kind: str, tmp_path: Pat
 
     cut_off = Checkpoint(streams.copy(kind, tmp_path / "copy"))
     (cut_off.path / f"commits/{LAST}").unlink()  # as when it is killed in the middle of a batch
+    sweep(cut_off.path)
     cut_off.verify(LAST)
     again = {"stateless": ["a", "b"], "stateful": ["a 3", "b 3"]}
     assert streams.run(kind, cut_off.path) == [(LAST, again[kind])]
@@ -161,3 +166,17 @@ def test_what_spark_takes_without_a_word_is_refused(streams: Streams, tmp_path: 
     assert streams.run("stateless", forgetful) == [(0, ["a"] * 3 + ["b"] * 3)]
     assert streams.run("stateless", turned) == [(LAST + 1, ["a"])]
     assert streams.run("stateful", older) == [(LAST, ["a 3", "b 3"])]
+
+
+def test_spark_goes_on_behind_a_gap_when_it_is_told_to(streams: Streams, kafka: Kafka, tmp_path: Path) -> None:
+    topic = f"{TOPIC}-gap"
+    kafka.create_topic(topic, 1)
+    send_all(kafka, topic, [Outgoing(b"read")])
+    assert streams.run("stateful", tmp_path, topic) == [(0, ["read 1"])]
+    send_all(kafka, topic, [Outgoing(b"lost"), Outgoing(b"read")])
+    kafka.delete_records(topic, {0: 2})
+    with pytest.raises(StreamingQueryException):
+        streams.run("stateful", tmp_path, topic)
+    Checkpoint(tmp_path).verify(0)
+    assert streams.run("stateful", tmp_path, topic, careful=False)[-1][1] == ["read 2"]
+    kafka.delete_topic(topic)

@@ -282,7 +282,7 @@ def test_an_older_copy_is_refused(folder: Path) -> None:
 def test_half_written_entries_go_and_whole_ones_stay(tmp_path: Path) -> None:
     offsets = tmp_path / "offsets"
     offsets.mkdir()
-    for name in (".1.3f6b.tmp", "..1.3f6b.tmp.crc", "0", ".0.crc"):
+    for name in (".1.3f6b.tmp", "..1.3f6b.tmp.crc", "0", ".0.crc", ".1.crc"):
         (offsets / name).touch()
     sweep(tmp_path)
     assert sorted(p.name for p in offsets.iterdir()) == [".0.crc", "0"]

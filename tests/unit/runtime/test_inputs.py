@@ -38,7 +38,7 @@ def test_a_topic_that_is_gone() -> None:
     found = trouble(READS, {"a": topic("a", 2)}, AT, FIRST)
     assert found is not None
     assert (found.code, found.fatal, found.acceptable) == ("TOPIC_GONE", True, False)
-    assert found.message == "topic b was deleted, and CTAS_T_1 reads it."
+    assert found.message == "Topic b was deleted, and CTAS_T_1 reads it."
 
 
 def test_another_topic_of_the_same_name() -> None:
@@ -46,6 +46,8 @@ def test_another_topic_of_the_same_name() -> None:
     assert found is not None
     assert (found.code, found.fatal, found.acceptable) == ("TOPIC_RECREATED", True, False)
     assert "its id was id-b and is new" in found.message
+    error = found.error
+    assert (error.code, error.message, error.hint) == (found.code, found.message, found.hint)
 
 
 def test_records_that_were_deleted_before_they_were_read() -> None:
@@ -87,7 +89,7 @@ def test_partitions_that_were_added(bond: Bond, fatal: bool, said: str) -> None:
     found = trouble(reads, seen(topic("a", 6)), AT, FIRST)
     assert found is not None
     assert (found.code, found.fatal, found.acceptable) == ("PARTITIONS_ADDED", fatal, not fatal)
-    assert "topic a has 6 partitions and had 2 when CTAS_T_1 started" in found.message
+    assert "Topic a has 6 partitions and had 2 when CTAS_T_1 started" in found.message
     assert said in found.message
 
 
