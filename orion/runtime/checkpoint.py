@@ -125,6 +125,12 @@ class Checkpoint:
         done = self.last_committed
         return {} if done is None else self.offsets(done)
 
+    @property
+    def ahead(self) -> Offsets:
+        """Where the query reads on after the batch that it has planned last, be that one done or under way."""
+        planned = self.last_planned
+        return {} if planned is None else self.offsets(planned)
+
     def verify(self, written: int | None) -> None:
         """Raise CHECKPOINT_BROKEN unless Spark would go on from here rightly. Call `sweep` first.
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -211,26 +211,38 @@ class Watch:
         self._lock = threading.Lock()
         self._wanted: dict[str, float] = {}  # topics, and when a query last asked about each
         self._seen: Seen | None = None
+        self._told: dict[str, tuple[Seen, Inputs, Trouble | None]] = {}  # by query, what was made of what was seen
         self._asked_at = float("-inf")
         self._asking = False
 
-    def look(self, inputs: Inputs, reached: Offsets) -> Trouble | None:
-        """What is wrong with a query's inputs, as far as is known by now."""
+    def look(self, inputs: Inputs, ahead: Callable[[], Offsets]) -> Trouble | None:
+        """What is wrong with a running query's inputs, as far as is known by now.
+
+        `ahead` tells what is read after the batch under way, and is asked once for each answer of the cluster. That
+        batch itself may have what was deleted since it began; Spark ends it if it hasn't.
+        """
         now = time.monotonic()
         with self._lock:
             self._wanted |= dict.fromkeys(inputs.names, now)
             due = not self._asking and now - self._asked_at >= self._every_s
             if due:
                 self._asking, self._asked_at = True, now
-            seen = self._seen
+            seen, told = self._seen, self._told.get(inputs.query)
         if due:
             threading.Thread(target=self._ask_again, name="orion-inputs", daemon=True).start()
         if seen is None or not seen.asked.issuperset(inputs.names):
             return None
-        return trouble(inputs, seen.topics, reached, seen.earliest)
+        if told is None or told[0] is not seen or told[1] != inputs:
+            told = (seen, inputs, trouble(inputs, seen.topics, ahead(), seen.earliest))
+            with self._lock:
+                self._told[inputs.query] = told
+        return told[2]
 
     def check(self, inputs: Inputs, reached: Offsets) -> Trouble | None:
-        """The same, by asking now: for a query that is about to start. Raises when the cluster can't be asked."""
+        """The same, by asking now: for a query that is about to start, and reads on at `reached`.
+
+        Raises when the cluster can't be asked.
+        """
         seen = self.see(inputs.names)
         return trouble(inputs, seen.topics, reached, seen.earliest)
 

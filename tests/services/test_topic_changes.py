@@ -62,12 +62,12 @@ def test_a_topic_that_is_deleted_and_one_that_is_made_anew(
 ) -> None:
     inputs = reading(watch, topic)
     assert told(watch, inputs) is None
-    assert watch.look(inputs, {}) is None
+    assert watch.look(inputs, dict) is None
     kafka.delete_topic(topic)
-    until(lambda: code(watch.look(inputs, {})) == "TOPIC_GONE")
+    until(lambda: code(watch.look(inputs, dict)) == "TOPIC_GONE")
     kafka.create_topic(topic, 3)
     fill(kafka, topic, 3)
-    until(lambda: code(watch.look(inputs, {})) == "TOPIC_RECREATED")
+    until(lambda: code(watch.look(inputs, dict)) == "TOPIC_RECREATED")
     assert told(watch, reading(watch, topic)) is None
 
 
@@ -109,4 +109,4 @@ def test_a_cluster_that_is_away_is_no_topic_that_is_gone(
     with pytest.raises(ExternalError) as caught:
         lost.check(inputs, {})
     assert caught.value.code == "BROKER_UNREACHABLE"
-    assert lost.look(inputs, {}) is None
+    assert lost.look(inputs, dict) is None

@@ -74,6 +74,7 @@ def test_how_far_a_query_is(folder: Path) -> None:
     assert (checkpoint.exists, checkpoint.last_planned, checkpoint.last_committed) == (True, LAST + 1, LAST)
     assert checkpoint.offsets(0) == {"t": {0: 5, 1: 0}}
     assert checkpoint.reached == {"t": {0: 35, 1: 3}}
+    assert checkpoint.ahead == {"t": {0: 45, 1: 4}}
 
 
 def test_a_topic_that_is_read_twice_stands_where_its_slower_scan_does(folder: Path) -> None:
@@ -92,7 +93,7 @@ def test_a_folder_that_is_not_there_says_nothing(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "none")
     assert not checkpoint.exists
     assert (checkpoint.identity, checkpoint.last_planned, checkpoint.last_committed) == (None, None, None)
-    assert checkpoint.reached == {}
+    assert checkpoint.reached == checkpoint.ahead == {}
 
 
 # ---- what is trusted -------------------------------------------------------------------------------------------------

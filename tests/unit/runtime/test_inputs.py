@@ -190,42 +190,61 @@ def test_all_topics_are_asked_for_together_and_not_each_time(clock: Clock) -> No
     found = watch(cluster)
     other = Inputs("Q2", (Input("c", "id-c", 1),))
     for _ in range(10):
-        assert found.look(READS, AT) is None
-        assert found.look(other, {}) is None
+        assert found.look(READS, lambda: AT) is None
+        assert found.look(other, dict) is None
     assert cluster.asked == [("a", "b")]
     clock.now += 6
-    found.look(READS, AT)
+    found.look(READS, lambda: AT)
     assert cluster.asked[1:] == [("a", "b", "c")]
 
 
 def test_a_topic_that_nobody_asked_the_cluster_about_is_not_gone(clock: Clock) -> None:
     cluster = FakeCluster()
     found = watch(cluster)
-    found.look(Inputs("Q2", (Input("z", "id-z", 1),)), {})
-    assert found.look(READS, AT) is None
+    found.look(Inputs("Q2", (Input("z", "id-z", 1),)), dict)
+    assert found.look(READS, lambda: AT) is None
 
 
 def test_what_has_changed_is_noticed_at_the_next_look(clock: Clock) -> None:
     cluster = FakeCluster()
     found = watch(cluster)
-    found.look(READS, AT)
+    found.look(READS, lambda: AT)
     cluster.earliest["b"] = {0: 9}
-    assert found.look(READS, AT) is None
+    assert found.look(READS, lambda: AT) is None
     clock.now += 6
-    found.look(READS, AT)
-    told = found.look(READS, AT)
+    found.look(READS, lambda: AT)
+    told = found.look(READS, lambda: AT)
     assert told is not None
     assert told.code == "OFFSETS_GONE"
+
+
+def test_how_far_a_query_is_is_asked_once_for_each_answer(clock: Clock) -> None:
+    found, asked = watch(FakeCluster(earliest={"a": {0: 11}, "b": {}})), []
+
+    def ahead() -> dict[str, dict[int, int]]:
+        asked.append(clock.now)
+        return AT
+
+    found.look(READS, ahead)
+    told = [found.look(READS, ahead) for _ in range(3)]
+    assert [t and t.code for t in told] == ["OFFSETS_GONE"] * 3
+    assert len(asked) == 1
+    taken = accepted(READS, seen(), AT, {"a": {0: 11}})
+    assert found.look(taken, ahead) is None
+    clock.now += 6
+    found.look(taken, ahead)
+    found.look(taken, ahead)
+    assert asked == [1000.0, 1000.0, 1006.0]  # for either inputs, and for the second answer
 
 
 def test_a_cluster_that_does_not_answer_is_no_topic_that_is_gone(clock: Clock) -> None:
     cluster = FakeCluster()
     found = watch(cluster)
-    found.look(READS, AT)
+    found.look(READS, lambda: AT)
     cluster.away = True
     for _ in range(5):
         clock.now += 6
-        assert found.look(READS, AT) is None
+        assert found.look(READS, lambda: AT) is None
     assert len(cluster.asked) == 6
     with pytest.raises(ExternalError):
         found.check(READS, AT)
@@ -247,7 +266,7 @@ def test_a_topic_is_gone_only_when_it_is_missed_twice(clock: Clock) -> None:
 def test_topics_of_queries_that_are_gone_are_forgotten(clock: Clock) -> None:
     cluster = FakeCluster()
     found = watch(cluster)
-    found.look(Inputs("Q2", (Input("z", "id-z", 1),)), {})
+    found.look(Inputs("Q2", (Input("z", "id-z", 1),)), dict)
     clock.now += 130
-    found.look(READS, AT)
+    found.look(READS, lambda: AT)
     assert cluster.asked[-1] == ("a", "b")
