@@ -103,6 +103,11 @@ class Kafka:
         with self._translated():
             return [topic for topic in on_topics.listing(self.admin) if internal or not topic.internal]
 
+    def present(self, names: Sequence[str]) -> dict[str, Topic]:
+        """Those of the named topics that exist; raises when the cluster can't be asked."""
+        with self._translated():
+            return {topic.name: topic for topic in on_topics.present(self.admin, names)}
+
     def describe_topic(self, name: str) -> TopicDetail:
         """One topic with its partitions, offsets and own settings."""
         with self._translated(topic=name):
@@ -154,11 +159,21 @@ class Kafka:
         with self._translated(topic=name):
             on_topics.alter(self.admin, name, config or {}, remove, partitions)
 
+    def delete_records(self, name: str, before: Mapping[int, int]) -> None:
+        """Delete what lies before an offset of each partition, as retention does in time."""
+        with self._translated(topic=name):
+            on_topics.delete_records(self.admin, name, before)
+
     # -- offsets
 
     def earliest_offsets(self, topic: str) -> dict[int, int]:
         """The first offset each partition still holds."""
         return self._offsets(topic, on_topics.EARLIEST)
+
+    def earliest_of(self, topics: Sequence[Topic]) -> dict[str, dict[int, int]]:
+        """The same of several topics at once; partitions that don't answer are left out."""
+        with self._translated():
+            return on_topics.earliest(self.admin, topics)
 
     def end_offsets(self, topic: str, committed: bool = False) -> dict[int, int]:
         """The offset each partition's next record will get; `committed` stops before transactions still open."""

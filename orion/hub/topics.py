@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,11 +77,18 @@ def names(admin: AdminClient) -> list[str]:
 
 def listing(admin: AdminClient) -> list[Topic]:
     """All topics, by name; one that goes away meanwhile is left out."""
-    known = names(admin)
-    if not known:
+    return present(admin, names(admin))
+
+
+def present(admin: AdminClient, wanted: Sequence[str]) -> list[Topic]:
+    """Those of the topics that exist, by name, asked for in one request.
+
+    One is left out only when the cluster says that it has no such topic: no answer is an error.
+    """
+    if not wanted:
         return []
     found: list[Topic] = []
-    for future in admin.describe_topics(TopicCollection(known), request_timeout=TIMEOUT).values():
+    for future in admin.describe_topics(TopicCollection(list(wanted)), request_timeout=TIMEOUT).values():
         try:
             found.append(_topic(future.result()))
         except KafkaException as error:
@@ -163,6 +171,28 @@ def offsets(admin: AdminClient, name: str, at: int, ids: Iterable[int], *, commi
             if error.args[0].code() not in _LEADERLESS or time.monotonic() > deadline:
                 raise
             time.sleep(_POLL)
+
+
+def earliest(admin: AdminClient, wanted: Sequence[Topic]) -> dict[str, dict[int, int]]:
+    """The first offset that each partition of several topics still holds, asked for in one request.
+
+    A partition that doesn't answer, since its leader is away or its topic just went, is left out.
+    """
+    spec: Callable[[int], OffsetSpec] = OffsetSpec
+    places = {TopicPartition(topic.name, part): spec(EARLIEST) for topic in wanted for part in range(topic.partitions)}
+    found: dict[str, dict[int, int]] = {topic.name: {} for topic in wanted}
+    if not places:
+        return found
+    for place, future in admin.list_offsets(places, request_timeout=TIMEOUT).items():
+        with suppress(KafkaException):
+            found[place.topic][place.partition] = future.result().offset
+    return found
+
+
+def delete_records(admin: AdminClient, name: str, before: Mapping[int, int]) -> None:
+    """Delete what lies before an offset of each partition."""
+    places = [TopicPartition(name, partition, offset) for partition, offset in before.items()]
+    _all(admin.delete_records(places, request_timeout=TIMEOUT))
 
 
 def _describe(admin: AdminClient, name: str) -> TopicDescription:

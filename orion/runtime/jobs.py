@@ -17,6 +17,7 @@ from orion.plan.fingerprint import fingerprint
 from orion.plan.relations import Query, is_stateful, scans
 from orion.plan.sources import Connector
 from orion.runtime import emit, rows
+from orion.runtime.checkpoint import sweep
 from orion.runtime.dataframe import outgoing
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
@@ -71,19 +72,6 @@ class Surroundings:
             .foreachBatch(write)
             .start()
         )
-
-
-def sweep(checkpoint: Path) -> None:
-    """Remove what a stop in the middle of a write left behind: a half-written entry that was never given its name.
-
-    Spark refuses to start a first batch over it, and would go on refusing.
-    """
-    for log in (checkpoint / "offsets", checkpoint / "commits"):
-        found = list(log.iterdir()) if log.is_dir() else []
-        whole = any(not entry.name.startswith(".") for entry in found)
-        for entry in found:
-            if entry.name.startswith(".") and (not whole or entry.name.endswith((".tmp", ".tmp.crc"))):
-                entry.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

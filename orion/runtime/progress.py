@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +32,7 @@ class Progress:
         run, batch = str(report.get("runId")), int(report["batchId"])
         if run == self._seen[0] and batch < self._seen[1]:
             return
-        for topic, ends in _reached(report.get("sources", [])).items():
+        for topic, ends in slowest(_offsets(s.get("endOffset")) for s in report.get("sources", [])).items():
             self.offsets.setdefault(topic, {}).update(ends)
         if (run, batch) == self._seen:
             if not report.get("numInputRows"):
@@ -45,11 +46,11 @@ class Progress:
         self.durations = dict(report.get("durationMs", {}))
 
 
-def _reached(sources: list[dict[str, Any]]) -> Offsets:
+def slowest(scans: Iterable[Offsets]) -> Offsets:
     """Where all scans of each partition have come to: of one that is scanned twice, where the slower one stands."""
     reached: Offsets = {}
-    for source in sources:
-        for topic, ends in _offsets(source.get("endOffset")).items():
+    for scan in scans:
+        for topic, ends in scan.items():
             known = reached.setdefault(topic, {})
             for partition, offset in ends.items():
                 known[partition] = min(offset, known.get(partition, offset))

@@ -1,0 +1,332 @@
+"""What a query's checkpoint folder says, and whether it can be trusted.
+
+    metadata               Spark's id of the query
+    offsets/N              up to where batch N reads, written before it runs
+    commits/N              batch N is done
+    state/OPERATOR/PART/   V.zip is all of version V, V.changelog what it adds to V-1; batch N makes version N+1
+    sources/               where the query began; not read again after the first batch
+    orion.json             Orion's own: whose folder this is, and which topics it stands for
+
+Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2, and what
+`verify` says:
+
+| damage | Spark | here |
+|---|---|---|
+| all is gone; `offsets` and `commits` of a query without state | begins from zero, without a word | refused |
+| another number in the last entry of `offsets` | reads on from there: rows lost, or read twice | refused by checksum |
+| an older copy of the folder | does what came since again, in batches that are written already | refused |
+| last entry of `offsets` gone | does the batch before it again, then "Concurrent update to the log" | refused |
+| last but one entry of `offsets` gone | "batch 2 doesn't exist" | refused |
+| `offsets` gone | "assertion failed" | refused |
+| an entry of `offsets` or `commits` cut off, empty | "Incomplete log file", "Unexpected end-of-input" | refused |
+| `metadata` gone, cut off | refuses to start; an error of its JSON parser | refused |
+| `commits` gone, or more than its last entry | does the last batch again | refused: no crash does that |
+| last entry of `commits` gone | does the last batch again, as after a crash | trusted |
+| a version of the state gone, empty | the batch fails, with a stack trace | refused |
+| `state` gone | refuses to start | refused |
+| an old entry of `offsets`, `sources`, the state's `_metadata` gone | goes on, and is right | trusted |
+
+The checksums (`.N.crc`) are there, but Spark reads its logs without them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from orion.errors import Conflict
+from orion.runtime.inputs import Input
+from orion.runtime.progress import Offsets, slowest
+
+_IDENTITY = "orion.json"
+_HINT = (
+    "Put the whole folder back as it was, if there is a copy that is as new as Kafka's data. Otherwise drop the query "
+    "and create it again: it then reads its topics from their start and writes its results anew."
+)
+# 12.zip, 12.changelog; with a unique id, as Spark may be told to write them: 12_5f3c.changelog
+_VERSION = re.compile(r"(\d+)(?:_[^.]+)?\.(zip|snapshot|changelog|delta)")
+_WHOLE = ("zip", "snapshot")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose checkpoint a folder is: the query, the service and cluster it runs on, and the topics it reads."""
+
+    query: str
+    service: str
+    cluster: str
+    stateful: bool
+    topics: tuple[Input, ...]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The folder of one query. Nothing here is remembered: each question looks at the disk."""
+
+    path: Path
+
+    @property
+    def exists(self) -> bool:
+        return self.path.is_dir()
+
+    @property
+    def identity(self) -> Identity | None:
+        """What Orion noted when the query first started."""
+        file = self.path / _IDENTITY
+        if not file.exists():
+            return None
+        try:
+            told = json.loads(file.read_bytes())
+            topics = tuple(
+                Input(t["topic"], t["topic_id"], t["partitions"], {int(p): o for p, o in t["skipped"].items()})
+                for t in told["topics"]
+            )
+            return Identity(told["query"], told["service"], told["cluster"], told["stateful"], topics)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _broken(file, "isn't what Orion wrote") from error
+
+    def note(self, identity: Identity) -> None:
+        """Write the identity, whole or not at all.
+
+        To be called when Spark has started the query: a folder with an identity then has Spark's `metadata` too, and
+        one that hasn't is damaged.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        new = self.path / f".{_IDENTITY}.new"
+        with new.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(identity), indent=1) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self.path / _IDENTITY)
+
+    @property
+    def last_planned(self) -> int | None:
+        """The last batch whose offsets are written."""
+        return max(_numbers(self.path / "offsets"), default=None)
+
+    @property
+    def last_committed(self) -> int | None:
+        """The last batch that is done."""
+        return max(_numbers(self.path / "commits"), default=None)
+
+    def offsets(self, batch: int) -> Offsets:
+        """Up to where a batch reads each partition, not including that offset."""
+        return slowest(_sources(self.path / "offsets" / str(batch)))
+
+    @property
+    def reached(self) -> Offsets:
+        """Where the query reads on, as far as it is known: behind the last batch that is done."""
+        done = self.last_committed
+        return {} if done is None else self.offsets(done)
+
+    @property
+    def ahead(self) -> Offsets:
+        """Where the query reads on after the batch that it has planned last, be that one done or under way."""
+        planned = self.last_planned
+        return {} if planned is None else self.offsets(planned)
+
+    def verify(self, written: int | None) -> None:
+        """Raise CHECKPOINT_BROKEN unless Spark would go on from here rightly. Call `sweep` first.
+
+        `written` is the last batch that the ledger says has written something; None: it knows of none.
+        """
+        identity = self.identity
+        planned, committed = self.last_planned, self.last_committed
+        begun = self._begun(committed, written)
+        if begun is None and planned is None and identity is None:
+            return
+        if not self.exists:
+            raise _broken(self.path, f"is gone, though {begun}")
+        _check_metadata(self.path / "metadata")
+        if planned is None:
+            if begun is None:
+                return
+            raise _broken(self.path / "offsets", f"holds nothing, though {begun}")
+        for batch in range(max(0, planned - 1), planned + 1):
+            self.offsets(batch)
+        if committed is not None:
+            _entry(self.path / "commits" / str(committed))
+        self._check_numbers(planned, -1 if committed is None else committed, written)
+        if committed is not None:
+            _check_state(self.path / "state", committed + 1, needed=identity is not None and identity.stateful)
+
+    def _begun(self, committed: int | None, written: int | None) -> str | None:
+        """What shows that a batch has run, besides the log of those that were planned."""
+        if committed is not None:
+            return f"batch {committed} is done"
+        if written is not None:
+            return f"batch {written} has been written"
+        if any(map(_versions, _stores(self.path / "state"))):
+            return "there is state"
+        return None
+
+    def _check_numbers(self, planned: int, committed: int, written: int | None) -> None:
+        if planned not in (committed, committed + 1):
+            last = "no batch is done" if committed < 0 else f"the last batch that is done is {committed}"
+            raise _broken(self.path, f"has lost entries: the last batch that was planned is {planned}, and {last}")
+        if written is not None and written > planned:
+            raise _broken(
+                self.path,
+                f"is older than what the query has written: it ends with batch {planned}, and batch {written} has been "
+                "written",
+            )
+
+
+def sweep(checkpoint: Path) -> None:
+    """Remove what a stop in the middle of a write left behind: a half-written entry that was never given its name, and
+    checksums without their entry.
+
+    Spark refuses to write an entry over them ("Multiple streaming queries are concurrently using ..."), and would go
+    on refusing.
+    """
+    for log in (checkpoint / "offsets", checkpoint / "commits"):
+        found = {entry.name: entry for entry in log.iterdir()} if log.is_dir() else {}
+        checksums = {f".{name}.crc" for name in found if not name.startswith(".")}
+        for name, entry in found.items():
+            if name.startswith(".") and name not in checksums:
+                entry.unlink(missing_ok=True)
+
+
+# ---- Spark's files ---------------------------------------------------------------------------------------------------
+
+
+def _numbers(log: Path) -> Iterator[int]:
+    found = log.iterdir() if log.is_dir() else ()
+    return (int(entry.name) for entry in found if entry.name.isdecimal())
+
+
+def _check_metadata(file: Path) -> None:
+    told = _json(file, _content(file))
+    if not isinstance(told, dict) or not told.get("id"):
+        raise _broken(file, "doesn't name the query")
+
+
+def _entry(file: Path) -> list[str]:
+    """The lines of an entry of a log, after the one that tells its version. The first of them is a JSON object."""
+    version, *lines = _content(file).split("\n")
+    if not re.fullmatch(r"v\d+", version) or not lines:
+        raise _broken(file, "is cut off")
+    if not isinstance(_json(file, lines[0]), dict):
+        raise _broken(file, "isn't what Spark writes")
+    return lines
+
+
+def _sources(file: Path) -> list[Offsets]:
+    """How far each source is; one that had nothing to read yet is a dash."""
+    lines = [line for line in _entry(file)[1:] if line]
+    if not lines:
+        raise _broken(file, "is cut off")
+    try:
+        return [
+            {topic: {int(p): int(o) for p, o in ends.items()} for topic, ends in _json(file, line).items()}
+            for line in lines
+            if line != "-"
+        ]
+    except (ValueError, AttributeError) as error:
+        raise _broken(file, "doesn't hold offsets of topics") from error
+
+
+def _json(file: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise _broken(file, "is cut off, or isn't what Spark writes") from error
+
+
+def _content(file: Path) -> str:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError as error:
+        raise _broken(file, "is gone") from error
+    except OSError as error:
+        raise _broken(file, f"can't be read ({error.strerror})") from error
+    if not content:
+        raise _broken(file, "is empty")
+    if not _matches(content, file.with_name(f".{file.name}.crc")):
+        raise _broken(file, "doesn't match its checksum: it was changed or cut off after Spark wrote it")
+    return content.decode("utf-8", errors="replace")
+
+
+def _matches(content: bytes, checksums: Path) -> bool:
+    """Hadoop's checksum file: `crc`, a zero, how many bytes each of the CRC-32s that follow is of."""
+    if not checksums.exists():
+        return True  # Spark renames the file first, and may be stopped before the checksums follow
+    told = checksums.read_bytes()
+    size = int.from_bytes(told[4:8], "big")
+    if told[:4] != b"crc\0" or size == 0:
+        return True  # says nothing
+    parts = (content[at : at + size] for at in range(0, len(content), size))
+    return told[8:] == b"".join(zlib.crc32(part).to_bytes(4, "big") for part in parts)
+
+
+# ---- state -----------------------------------------------------------------------------------------------------------
+
+
+def _check_state(state: Path, version: int, *, needed: bool) -> None:
+    """Whether each store has what its version is made of: the last whole one, and each changelog since."""
+    stores = list(_stores(state))
+    if needed and not stores:
+        raise _broken(state, f"is gone, though the query needs its version {version}")
+    for store in stores:
+        # Spark tidies up in the background, so that a file may go and another come between two looks.
+        if _lacks(store, version) and (lacking := _lacks(store, version)):
+            raise _broken(store, lacking)
+
+
+def _stores(state: Path) -> Iterator[Path]:
+    """The folders that hold versions: OPERATOR/PARTITION, or below that one for each store with a name."""
+    for operator in _numbered(state):
+        for partition in range(_partitions(operator)):
+            folder = operator / str(partition)
+            named = [f for f in folder.iterdir() if f.is_dir() and _versions(f)] if folder.is_dir() else []
+            yield from named or [folder]
+
+
+def _partitions(operator: Path) -> int:
+    """How many partitions an operator has: by what Spark noted, if that is there, and by what is there."""
+    count = max((int(folder.name) + 1 for folder in _numbered(operator)), default=0)
+    for noted in (operator / "_metadata" / "metadata", *(operator / "_metadata" / "v2").glob("[0-9]*")):
+        try:
+            told = json.loads(noted.read_text(encoding="utf-8").split("\n")[1])
+            count = max([count, *(int(store["numPartitions"]) for store in told["stateStoreInfo"])])
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+    return count
+
+
+def _numbered(folder: Path) -> list[Path]:
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(entry for entry in found if entry.is_dir() and entry.name.isdecimal())
+
+
+def _versions(store: Path) -> dict[tuple[int, bool], bool]:
+    """Which versions a store has, whole ones and changelogs, and whether there is anything in them."""
+    found: dict[tuple[int, bool], bool] = {}
+    for entry in store.iterdir() if store.is_dir() else ():
+        if told := _VERSION.fullmatch(entry.name):
+            place = (int(told[1]), told[2] in _WHOLE)
+            found[place] = found.get(place, False) or entry.stat().st_size > 0
+    return found
+
+
+def _lacks(store: Path, version: int) -> str | None:
+    found = _versions(store)
+    start = max((at for at, whole in found if whole and at <= version), default=0)
+    if start and not found[start, True]:
+        return f"has an empty version {start}"
+    for at in range(start + 1, version + 1):
+        if (at, False) not in found:
+            return f"lacks version {at}, of the {version} that the query needs"
+        if not found[at, False]:
+            return f"has an empty changelog of version {at}"
+    return None
+
+
+def _broken(file: Path, what: str) -> Conflict:
+    return Conflict("CHECKPOINT_BROKEN", f"The checkpoint can't be trusted: {file} {what}.", hint=_HINT)
