@@ -25,10 +25,12 @@ from orion.hub.writer import Writer
 from orion.plan.catalog import Catalog
 from orion.plan.relations import Query
 from orion.plan.steps import StartQuery
+from orion.runtime.inputs import Watch
 from orion.runtime.jobs import QueryJob, Surroundings
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.progress import Progress
 from orion.runtime.schemas import Schemas
+from orion.runtime.starting import Grounds
 
 PARTITIONS = 2
 START_MS = 1_790_000_000_000
@@ -71,8 +73,8 @@ class Contest:
         query = compiled(self.script(out))
         stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
-        job = QueryJob(query, Surroundings(stage.kafka, source, stage.folder / out, out, 0, Schemas(None)))
-        run = job.start(unheard)
+        job = QueryJob(query, surroundings(stage, source, out))
+        run = job.start(unheard, new=True, accept=False)
         assert run.stream is not None
         taken = self._finished(run.stream)
         run.close()
@@ -118,6 +120,12 @@ class Contest:
         if progress is not None:
             found.take(json.loads(progress.json))
         return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
+
+
+def surroundings(stage: Stage, source: KafkaSource, name: str) -> Surroundings:
+    """What a statement that stands alone needs; its service has the name of its output."""
+    grounds = Grounds(stage.kafka, Watch(stage.kafka), name, stage.folder / "writers")
+    return Surroundings(grounds, source, stage.folder / name, 0, Schemas(None))
 
 
 def unheard(_: Written) -> None:

@@ -18,15 +18,14 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
-from benchmarks.contest import PARTITIONS, compiled, raw, unheard
+from benchmarks.contest import PARTITIONS, compiled, raw, surroundings, unheard
 from benchmarks.stage import Measured, Stage, seconds_until
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
 from orion.hub.writer import Writer
-from orion.runtime.jobs import QueryJob, Surroundings
+from orion.runtime.jobs import QueryJob
 from orion.runtime.kafka_source import KafkaSource
-from orion.runtime.schemas import Schemas
 
 RATE, WARM_S, MEASURED_S = 1_000, 6.0, 15.0
 _SCHEMA = "id BIGINT, amount INT, sent DOUBLE"
@@ -84,7 +83,7 @@ def _orion(stage: Stage, name: str, guarantee: str, seconds: float) -> Latencies
     query = compiled(script)
     stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
     source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", 100_000)
-    run = QueryJob(query, Surroundings(stage.kafka, source, stage.folder / out, out, 0, Schemas(None))).start(unheard)
+    run = QueryJob(query, surroundings(stage, source, out)).start(unheard, new=True, accept=False)
     try:
         return _measured(stage.kafka, topic, out, "SENT", seconds)
     finally:

@@ -113,9 +113,7 @@ def _topics(ask: Show, engine: Engine) -> Entity:
     topics: list[Entity] = [{"name": t.name, "replicaInfo": [t.replication] * t.partitions} for t in found]
     if not ask.extended:
         return {"@type": "kafka_topics", "topics": topics}
-    # Orion's own groups hold the numbers of batches, and read nothing.
-    others = [g.name for g in engine.kafka.groups() if not g.name.startswith(f"{engine.config.service_id}.")]
-    groups = [engine.kafka.describe_group(name) for name in others]
+    groups = [engine.kafka.describe_group(group.name) for group in engine.kafka.groups()]
     for topic in topics:
         reading = [g for g in groups if any(p.topic == topic["name"] for p in g.progress)]
         topic["consumerCount"] = sum(len(g.members) for g in reading)
@@ -160,6 +158,9 @@ def _measures(status: QueryStatus) -> Entity:
         "lag": status.lag,
         "rate": round(status.rate, 1),
         "restarts": status.restarts,
+        "freshnessMs": status.freshness_ms,
+        "consumerGroup": status.group,
+        "warning": status.warning,
         "error": status.error,
     }
 

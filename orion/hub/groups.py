@@ -168,3 +168,8 @@ def _ends(admin: AdminClient, topic: str) -> dict[int, int]:
         if error.args[0].code() in TOPIC_MISSING:
             return {}
         raise
+
+
+def delete(admin: AdminClient, name: str) -> None:
+    """Forget a group; Kafka refuses while it has members."""
+    admin.delete_consumer_groups([name], request_timeout=TIMEOUT)[name].result()

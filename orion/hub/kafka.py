@@ -213,6 +213,11 @@ class Kafka:
         with self._translated(group=name):
             return on_groups.describe(self.admin, name)
 
+    def delete_group(self, name: str) -> None:
+        """Forget a group that nobody reads with."""
+        with self._translated(group=name):
+            on_groups.delete(self.admin, name)
+
     def reset_group(self, name: str, topic: str, to: Position, apply: bool = True) -> list[Moved]:
         """Move a group that nobody reads with; without `apply` only say where it would go."""
         detail = self.describe_group(name)

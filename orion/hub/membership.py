@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -29,6 +29,7 @@ LEAST_SLOTS = 16
 _JOIN_S = 60.0
 # As long as a transaction may stay open: after that the broker ends it, and the question is answered.
 TRANSACTION_S = 300.0
+_SHUT_OUT = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID)
 _SETTINGS = {
     "session.timeout.ms": 45_000,
     # It reads nothing, so it needn't come by to show that it reads.
@@ -67,7 +68,7 @@ class Membership:
             if self._lost is None and not self._closed:
                 message = self._consumer.poll(patience)
                 error = None if message is None else message.error()
-                if error is not None and (error.fatal() or error.code() == KafkaError.FENCED_INSTANCE_ID):
+                if error is not None and error.code() in _SHUT_OUT:
                     self._lost = taken_over(self.group)
             if self._lost is not None:
                 raise self._lost
@@ -89,6 +90,13 @@ class Membership:
                         raise
             self.look()
         return {place.partition: int(place.metadata) for place in found if place.offset >= 0 and place.metadata}
+
+    def forget(self, slots: Iterable[int]) -> None:
+        """The ledger says nothing of these slots any more: another query had the name before."""
+        self.credentials()
+        places = [TopicPartition(LEDGER, slot, 0, "") for slot in slots]
+        with translated(self._subject):
+            self._consumer.commit(offsets=places, asynchronous=False)
 
     def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         """Show how far the query is. Nothing hangs on it but what people see."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
@@ -50,6 +52,7 @@ from orion.plan.steps import (
 )
 from orion.registry.access import Access
 from orion.runtime import python_functions
+from orion.runtime.inputs import Watch
 from orion.runtime.insert import insert
 from orion.runtime.jobs import QueryJob, SinkJob, Surroundings
 from orion.runtime.journal import Journal
@@ -58,6 +61,7 @@ from orion.runtime.progress import Progress
 from orion.runtime.push import PushQuery
 from orion.runtime.queries import Queries, QueryStatus
 from orion.runtime.schemas import Schemas
+from orion.runtime.starting import Grounds
 
 LARGEST_LETTER = 128 << 20
 
@@ -74,6 +78,7 @@ class Engine:
         self._journal = Journal(kafka, f"_{config.service_id}_catalog")
         prepare_ledger(kafka, 0)
         self.catalog: Catalog = self._with_functions(self._journal.open())
+        self._grounds = Grounds(kafka, Watch(kafka), config.service_id, config.data.absolute() / "writers")
         self._queries = Queries(self._lag)
 
     @property
@@ -83,12 +88,24 @@ class Engine:
 
     def restore(self, progress: Callable[[str], None]) -> None:
         """Bring back every query and sink of the catalog. One that can't start is shown as such."""
+        self._sweep_groups()
         for query in self.catalog.queries.values():
             progress(f"resuming {query.id}")
             self._queries.restore(QueryJob(query, self._around(dict(query.properties))), paused=query.paused)
         for connector in self.catalog.connectors.values():
             progress(f"resuming connector {connector.name}")
             self._queries.restore(SinkJob(connector, self._around({})), paused=False)
+
+    def _sweep_groups(self) -> None:
+        """Forget the groups of what was dropped: their member stays in them for a while after its end."""
+        service = re.escape(self.config.service_id)
+        ours = re.compile(rf"{service}\.(?:C[ST]AS_|INSERTQUERY_|connector\.)")
+        alive = {f"{self.config.service_id}.{name}" for name in self.catalog.queries}
+        alive |= {f"{self.config.service_id}.connector.{c.identity}" for c in self.catalog.connectors.values()}
+        for group in self.kafka.groups():
+            if ours.match(group.name) and group.name not in alive and group.state == "empty":
+                with suppress(OrionError):
+                    self.kafka.delete_group(group.name)
 
     # ---- effects -----------------------------------------------------------------------------------------------
 
@@ -306,7 +323,7 @@ class Engine:
         most = int(properties.get("orion.max.records.per.batch", engine.max_records_per_batch))
         trigger = int(properties.get("orion.trigger.ms", engine.trigger_ms))
         source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most)
-        return Surroundings(self.kafka, source, self._checkpoints, self.config.service_id, trigger, self.schemas)
+        return Surroundings(self._grounds, source, self._checkpoints, trigger, self.schemas)
 
     @property
     def _checkpoints(self) -> Path:

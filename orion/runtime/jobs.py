@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
 
-from orion.hub import claims
-from orion.hub.kafka import Kafka
 from orion.hub.transactions import Permit, Written
 from orion.plan.fingerprint import fingerprint
+from orion.plan.partitions import bonds
 from orion.plan.relations import Query, is_stateful, scans
 from orion.plan.sources import Connector
 from orion.runtime import emit, rows
-from orion.runtime.checkpoint import sweep
 from orion.runtime.dataframe import outgoing
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.runs import Run
 from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
+from orion.runtime.starting import Grounds, Standing
 from orion.schema import quote
 from orion.sinks import open_sink
 
@@ -32,46 +30,34 @@ from orion.sinks import open_sink
 class Surroundings:
     """What every job needs of the server."""
 
-    kafka: Kafka
+    grounds: Grounds
     source: KafkaSource
     checkpoints: Path
-    service_id: str
     trigger_ms: int
     schemas: Schemas
 
-    def join(self, job: str, topics: Sequence[str]) -> Run:
-        """A new run of a job: a member of its group, over whatever an earlier one left open."""
-        claims.settle(self.kafka, self.writers)
-        partitions = sum(self.kafka.describe_topic(topic).topic.partitions for topic in topics)
+    def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
-        # A batch has a slot for each partition of its last stage: of what it reads, or of its shuffles.
-        slots = max(partitions, shuffled * len(topics)) + len(topics)
-        return Run.join(self.kafka, f"{self.service_id}.{job}", topics, slots)
+        return self.grounds.begin(standing, shuffled, new=new, accept=accept)
 
     def permit(self, run: Run, letters: str, topics: Sequence[str] = ()) -> Permit:
-        limits = tuple((topic, self.kafka.record_limit(topic)) for topic in topics)
-        group = run.membership.group
-        return Permit(self.kafka.bootstrap, group, b"", self.service_id, self.writers, letters, limits)
+        on = self.grounds
+        limits = tuple((topic, on.kafka.record_limit(topic)) for topic in topics)
+        return Permit(on.kafka.bootstrap, run.membership.group, b"", on.service, on.writers, letters, limits)
 
-    @property
-    def writers(self) -> Path:
-        """Where the writers of this machine note their names."""
-        return self.checkpoints.parent / "writers"
-
-    def launch(
-        self, frame: DataFrame, name: str, checkpoint: Path, write: Callable[[DataFrame, int], None]
-    ) -> StreamingQuery:
-        sweep(checkpoint)
+    def launch(self, run: Run, standing: Standing, frame: DataFrame, write: Callable[[DataFrame, int], None]) -> Run:
         # A scheduler pool for each query: a long batch of one doesn't hold up the others.
-        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-        return (
-            frame.writeStream.queryName(name)
+        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", standing.job)
+        run.stream = (
+            frame.writeStream.queryName(standing.job)
             .outputMode("update")
-            .option("checkpointLocation", str(checkpoint))
+            .option("checkpointLocation", str(standing.checkpoint))
             .trigger(processingTime=f"{self.trigger_ms} milliseconds")
             .foreachBatch(write)
             .start()
         )
+        self.grounds.started(standing, run)
+        return run
 
 
 @dataclass(frozen=True)
@@ -99,19 +85,24 @@ class QueryJob:
     def checkpoint(self) -> Path:
         return self.around.checkpoints / f"{self.query.id}-{fingerprint(self.query)}"
 
-    def start(self, on_written: Callable[[Written], None]) -> Run:
-        around = self.around
-        query = around.schemas.bound(self.query)
-        topics = list(dict.fromkeys(source.topic for source in scans(query.relation)))
-        run = around.join(self.id, topics)
+    @property
+    def standing(self) -> Standing:
+        relation = self.query.relation
+        topics = tuple(dict.fromkeys(source.topic for source in scans(relation)))
+        group = f"{self.around.grounds.service}.{self.id}"
+        return Standing(self.id, group, self.checkpoint, topics, bonds(relation), is_stateful(relation), True)
+
+    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+        around, standing = self.around, self.standing
+        run = around.begin(standing, new=new, accept=accept)
         try:
+            query = around.schemas.bound(self.query)
             lane = ExactLane(run, around.permit(run, self.dead_letters, [query.sink.topic]), on_written)
-            frame = outgoing(query, around.source.reader_of(query.relation))
-            run.stream = around.launch(frame, self.id, self.checkpoint, lane)
+            frame = outgoing(query, around.source.over(run.inputs).reader_of(query.relation))
+            return around.launch(run, standing, frame, lane)
         except BaseException:
             run.close()
             raise
-        return run
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)
@@ -144,11 +135,18 @@ class SinkJob:
     def checkpoint(self) -> Path:
         return self.around.checkpoints / f"connector-{self.connector.identity}"
 
-    def start(self, on_written: Callable[[Written], None]) -> Run:
-        source = self.around.schemas.read(self.connector.sources[0])
+    @property
+    def standing(self) -> Standing:
+        group = f"{self.around.grounds.service}.connector.{self.connector.identity}"
+        topics = tuple(source.topic for source in self.connector.sources)
+        return Standing(self.id, group, self.checkpoint, topics, {}, False, False)
+
+    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
         plugin = open_sink(self.connector)
-        run = self.around.join(f"connector.{self.connector.identity}", [source.topic])
-        lane = ExactLane(run, self.around.permit(run, self.dead_letters), on_written)
+        around, standing = self.around, self.standing
+        run = around.begin(standing, new=new, accept=accept)
+        lane = ExactLane(run, around.permit(run, self.dead_letters), on_written)
+        source = around.schemas.read(self.connector.sources[0])
         columns = [quote(c.name) for c in source.row]
 
         def write(batch: DataFrame, number: int) -> None:
@@ -164,12 +162,10 @@ class SinkJob:
                 batch.unpersist()
 
         try:
-            frame = decoded(self.around.source.stream(source), source)
-            run.stream = self.around.launch(frame, self.id, self.checkpoint, write)
+            return around.launch(run, standing, decoded(around.source.over(run.inputs).stream(source), source), write)
         except BaseException:
             run.close()
             raise
-        return run
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from orion.plan.relations import Relation, looked_up
 from orion.plan.sources import Source
+from orion.runtime.inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class KafkaSource:
     bootstrap: str
     starting: str
     most_records: int
+    over_gaps: bool = False  # records that are gone are known to be, and passed over
+
+    def over(self, inputs: Inputs) -> KafkaSource:
+        """The source for a query whose lost records somebody has accepted, or one that has none."""
+        return replace(self, over_gaps=any(topic.skipped for topic in inputs.topics))
 
     def reader_of(self, relation: Relation) -> Callable[[Source], DataFrame]:
         """How a relation's sources are read: tables that it looks things up in from their beginning, and at once."""
@@ -40,7 +46,7 @@ class KafkaSource:
             .option("subscribe", source.topic)
             # What a transaction has not committed has not happened.
             .option("kafka.isolation.level", "read_committed")
-            .option("failOnDataLoss", "true")
+            .option("failOnDataLoss", "false" if self.over_gaps else "true")
             # They cost every record an array, so only a source with columns over them asks for them.
             .option("includeHeaders", "true" if source.schema.headers else "false")
         )

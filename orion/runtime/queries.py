@@ -54,6 +54,7 @@ class QueryStatus:
     restarts: int = 0
     group: str | None = None  # the consumer group that shows how far it is
     freshness_ms: int | None = None  # from the newest event's time to when its result could be read
+    warning: str | None = None
 
 
 class Job(Protocol):
@@ -69,7 +70,10 @@ class Job(Protocol):
     def dead_letters(self) -> str: ...
     @property
     def scans(self) -> int: ...
-    def start(self, on_written: Callable[[Written], None]) -> Run: ...
+    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+        """Start the stream. `new`: for the first time. `accept`: go on over what may be accepted, such as a gap."""
+        ...
+
     def learn(self, error: str) -> bool:
         """Whether an error was a question, and is answered now; raises ExternalError while there is no answer."""
         ...
@@ -88,6 +92,7 @@ class Supervised:
     written: Counter[str] = field(default_factory=Counter)
     freshness_ms: int | None = None
     restarts: int = 0
+    new: bool = False  # it has no checkpoint yet
     _shown: Offsets = field(default_factory=dict)
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
@@ -98,10 +103,12 @@ class Supervised:
     def __post_init__(self) -> None:
         self.progress = Progress(self.job.scans)
 
-    def start(self) -> None:
+    def start(self, *, accept: bool = False) -> None:
         with self.lock:
             self._started_at = time.monotonic()
-            self.run = self.job.start(self._on_written)
+            self.run = self.job.start(self._on_written, new=self.new, accept=accept)
+            self.new = False
+            self.progress.offsets |= self.run.checkpoint.reached
             self.state, self.error = State.RUNNING, None
 
     def _on_written(self, written: Written) -> None:
@@ -196,6 +203,10 @@ class Supervised:
             if self.run is not None:
                 self._end(self.run)
 
+    @property
+    def warned(self) -> bool:
+        return self.run is not None and self.run.warning is not None
+
     def drain(self) -> bool:
         """Begin no further batch; whether none is under way any more."""
         if self.run is None:
@@ -222,6 +233,7 @@ class Supervised:
             self.restarts,
             self.run.membership.group if self.run else None,
             self.freshness_ms,
+            self.run.warning if self.run else None,
         )
 
 
@@ -247,7 +259,7 @@ class Queries:
 
     def start(self, job: Job, *, paused: bool = False) -> None:
         """Start a job. What fails at once is raised, and the job isn't kept."""
-        entry = Supervised(job, self._lag_of)
+        entry = Supervised(job, self._lag_of, new=True)
         if paused:
             entry.state = State.PAUSED
         else:
@@ -257,10 +269,6 @@ class Queries:
     def restore(self, job: Job, *, paused: bool) -> None:
         """Start a job that the journal knows. What fails is shown as its state, and tried again."""
         entry = Supervised(job, self._lag_of, state=State.PAUSED if paused else State.RESTARTING)
-        if not job.checkpoint.exists():
-            # Starting from zero would write everything a second time: somebody has to want that.
-            entry.state = State.ERROR
-            entry.error = f"its checkpoint {job.checkpoint} is gone: drop it and create it again to start anew"
         self._running[job.id] = entry
         entry.look()
 
@@ -271,8 +279,9 @@ class Queries:
 
     def resume(self, job_id: str) -> None:
         entry = self._running[job_id]
-        if entry.state in (State.PAUSED, State.ERROR):
-            entry.start()
+        if entry.state in (State.PAUSED, State.ERROR) or entry.warned:
+            entry.stop(State.PAUSED)
+            entry.start(accept=True)
 
     def remove(self, job_id: str) -> None:
         """Stop for good: the checkpoint goes too."""

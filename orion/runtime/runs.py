@@ -6,15 +6,16 @@ a run that nobody has taken the place of lets them in, and none is let in any mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, OrionError
-from orion.hub.kafka import Kafka
-from orion.hub.membership import Membership, prepare_ledger, taken_over
+from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
+from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.inputs import Inputs, Watch
 
 _DRAINED = "the server is stopping: this batch is left for its next start"
 
@@ -27,18 +28,21 @@ class Admission:
     done: frozenset[int]
 
 
+_NO_INPUTS = Inputs("", ())
+
+
 @dataclass
 class Run:
     membership: Membership
     slots: int
+    checkpoint: Checkpoint
+    watch: Watch
+    inputs: Inputs = _NO_INPUTS
     stream: StreamingQuery | None = None
+    warning: str | None = None  # what is odd about its topics, and doesn't stop it
     _fresh: bool = True  # its first batch may have been written before
     _draining: bool = False
-    _ended_by: OrionError | None = field(default=None)
-
-    @classmethod
-    def join(cls, kafka: Kafka, group: str, topics: Sequence[str], slots: int) -> Run:
-        return cls(Membership(kafka, group, topics), prepare_ledger(kafka, slots))
+    _ended_by: OrionError | None = None
 
     def admit(self, batch: int) -> Admission:
         """Let a batch in, or raise."""
@@ -57,8 +61,13 @@ class Run:
         self._fresh = False
 
     def look(self) -> None:
-        """Stay a member; raises Conflict when another run has taken over."""
+        """Stay a member, and see to its topics; raises Conflict when it must not go on."""
         self.membership.look()
+        # What a batch under way has yet to read isn't judged: if it is gone, that batch will say so.
+        found = self.watch.look(self.inputs, lambda: self.checkpoint.ahead)
+        if found is not None and found.fatal:
+            raise Conflict(found.code, found.message, hint=found.hint)
+        self.warning = f"{found.message} {found.hint}" if found is not None else None
 
     def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         self.membership.reached(offsets)

@@ -65,6 +65,8 @@ class FakeRun:
     reached_: list[Any] = field(default_factory=list)
     draining: bool = False
     idle: bool = True
+    warning: str | None = None
+    checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))
     closed: bool = False
     membership: Any = field(default_factory=lambda: SimpleNamespace(group="orion.CSAS_O_1"))
 
@@ -96,9 +98,11 @@ class FakeJob:
     away: ExternalError | None = None  # what keeps questions from being answered
     streams: list[FakeStream] = field(default_factory=list)
     runs: list[FakeRun] = field(default_factory=list)
+    started: list[tuple[bool, bool]] = field(default_factory=list)  # new, accept
     on_written: Callable[[Written], None] = print
 
-    def start(self, on_written: Callable[[Written], None]) -> Run:
+    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+        self.started.append((new, accept))
         if self.refuses is not None:
             raise self.refuses
         self.on_written = on_written
@@ -368,11 +372,14 @@ def test_a_paused_job_of_the_journal_stays_paused(running: Queries, job: FakeJob
     assert job.streams == []
 
 
-def test_a_job_whose_checkpoint_is_gone_is_not_started_from_zero(running: Queries, job: FakeJob) -> None:
-    job.checkpoint.rmdir()
+def test_only_a_job_that_was_just_made_may_begin_without_a_checkpoint(running: Queries, job: FakeJob) -> None:
     running.restore(job, paused=False)
-    assert [s.state for s in running.statuses()] == ["ERROR"]
-    assert job.streams == []
+    assert job.started == [(False, False)]
+    running.remove(job.id)
+    running.start(job)
+    running.pause(job.id)
+    running.resume(job.id)
+    assert job.started[1:] == [(True, False), (False, True)]
 
 
 def test_the_supervisor_starts_again_by_itself(running: Queries, job: FakeJob, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,185 @@
+"""Writing exactly once, below Spark: runs shut each other out, and what a dead writer left open is ended."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orion.errors import Conflict
+from orion.hub import claims, transactions
+from orion.hub.claims import Claim
+from orion.hub.kafka import Kafka
+from orion.hub.membership import LEDGER, Membership, prepare_ledger
+from orion.hub.transactions import Chunk, Intolerable, Permit, Slot
+from tests.scenarios.conftest import everything
+
+
+@pytest.fixture
+def topic(kafka: Kafka, request: pytest.FixtureRequest) -> str:
+    """A topic of this test's own; its group has the same name."""
+    name = f"tx-{abs(hash(request.node.name)) % 10**8}"
+    kafka.create_topic(name, 2)
+    kafka.create_topic(f"dlq.{name}", 1)
+    prepare_ledger(kafka, 4)
+    return name
+
+
+@pytest.fixture
+def first(kafka: Kafka, topic: str) -> Iterator[Membership]:
+    member = Membership(kafka, topic, [topic])
+    yield member
+    member.close()
+
+
+def chunk(topic: str, *values: bytes, headers: list[transactions.Headers] | None = None) -> Chunk:
+    count = len(values)
+    times = list(range(1000, 1000 + count))
+    return Chunk([topic] * count, list(values), list(values), times, headers, max(map(len, values)) * 2, times[-1])
+
+
+def permit(kafka: Kafka, topic: str, member: Membership, claims: Path, **more: Any) -> Permit:
+    return Permit(kafka.bootstrap, topic, member.credentials(), "test", claims, f"dlq.{topic}", **more)
+
+
+def seen(kafka: Kafka, topic: str) -> list[bytes | None]:
+    return sorted((record.value for record in everything(kafka, topic)), key=lambda value: value or b"")
+
+
+def test_records_and_number_stand_together(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
+    written = transactions.write(permit(kafka, topic, first, tmp_path), Slot(1, 7), [chunk(topic, b"a", b"b")])
+    assert (written.counts, written.newest) == ({topic: 2}, 1001)
+    assert seen(kafka, topic) == [b"a", b"b"]
+    assert [r.timestamp for r in everything(kafka, topic) if r.value == b"b"] == [1001]
+    assert first.written(4) == {1: 7}
+
+
+def test_a_slot_without_records_notes_nothing(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
+    empty = Chunk([], [], [], [], None)
+    assert transactions.write(permit(kafka, topic, first, tmp_path), Slot(0, 3), [empty]).counts == {}
+    assert first.written(4) == {}
+
+
+def test_what_breaks_off_leaves_neither(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
+    def broken() -> Iterator[Chunk]:
+        yield chunk(topic, b"a")
+        raise ValueError("the task died")
+
+    leave = permit(kafka, topic, first, tmp_path)
+    with pytest.raises(ValueError, match="the task died"):
+        transactions.write(leave, Slot(0, 0), broken())
+    assert first.written(4) == {}
+    transactions.write(leave, Slot(0, 0), [chunk(topic, b"again")])
+    assert seen(kafka, topic) == [b"again"]
+
+
+def test_a_run_that_was_shut_out_writes_nothing(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
+    old = permit(kafka, topic, first, tmp_path)
+    transactions.write(old, Slot(0, 0), [chunk(topic, b"a")])
+    second = Membership(kafka, topic, [topic])
+    try:
+        second.credentials()
+        with pytest.raises(Conflict, match="taken over") as refused:
+            transactions.write(old, Slot(0, 1), [chunk(topic, b"zombie")])
+        assert refused.value.code == "TAKEN_OVER"
+        transactions.write(permit(kafka, topic, second, tmp_path), Slot(0, 1), [chunk(topic, b"b")])
+        assert seen(kafka, topic) == [b"a", b"b"]
+        with pytest.raises(Conflict, match="taken over"):
+            first.look(20.0)
+    finally:
+        second.close()
+
+
+def test_a_record_that_its_topic_does_not_take_is_a_dead_letter(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    leave = permit(kafka, topic, first, tmp_path, limits=((topic, 2_000),))
+    transactions.write(leave, Slot(0, 0), [chunk(topic, b"a", b"x" * 1_500, b"c")])
+    assert seen(kafka, topic) == [b"a", b"c"]
+    [letter] = everything(kafka, f"dlq.{topic}")
+    headers = dict(letter.headers)
+    assert (letter.value, headers["orion.error.code"]) == (b"x" * 1_500, b"RECORD_TOO_LARGE")
+    assert b"takes 2000" in (headers["orion.error.reason"] or b"")
+
+
+def test_where_no_dead_letter_may_be_nothing_is_written(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    leave = permit(kafka, topic, first, tmp_path, tolerant=False)
+    told: list[transactions.Headers] = [[("orion.error.code", b"VALUE_UNREADABLE"), ("orion.source.offset", b"4")]]
+    with pytest.raises(Intolerable, match=r"VALUE_UNREADABLE at .*/4"):
+        transactions.write(leave, Slot(0, 0), [chunk(topic, b"a"), chunk(f"dlq.{topic}", b"bad", headers=told)])
+    assert (seen(kafka, topic), everything(kafka, f"dlq.{topic}"), first.written(4)) == ([], [], {})
+
+
+def _hang(leave: Permit, topic: str, ready: str) -> None:
+    """Another process: its transaction is open when it is killed."""
+
+    def chunks() -> Iterator[Chunk]:
+        yield chunk(topic, b"lost")
+        Path(ready).touch()
+        time.sleep(600)
+
+    transactions.write(leave, Slot(0, 0), chunks())
+
+
+def test_what_a_killed_writer_left_open_is_ended_by_the_next_run(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    folder = tmp_path / "writers"
+    arguments = (permit(kafka, topic, first, folder), topic, str(ready))
+    process = multiprocessing.get_context("spawn").Process(target=_hang, args=arguments)
+    process.start()
+    try:
+        until = time.monotonic() + 60
+        while not ready.exists():
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert claims.settle(kafka, folder) == 0  # it lives
+    finally:
+        process.kill()
+        process.join()
+    assert claims.settle(kafka, folder) == 1
+    second = Membership(kafka, topic, [topic])
+    try:
+        assert second.written(4) == {}
+        transactions.write(permit(kafka, topic, second, folder), Slot(0, 0), [chunk(topic, b"once")])
+        assert seen(kafka, topic) == [b"once"]
+    finally:
+        second.close()
+
+
+def test_a_name_that_was_used_before_starts_without_a_past(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    transactions.write(permit(kafka, topic, first, tmp_path), Slot(2, 9), [chunk(topic, b"a")])
+    first.forget(first.written(4))
+    assert first.written(4) == {}
+
+
+def test_how_far_a_run_is_shows_in_its_group(kafka: Kafka, topic: str, first: Membership) -> None:
+    first.credentials()
+    first.reached({topic: {0: 3, 1: 0}})
+    until = time.monotonic() + 20
+    while not any(p.committed == 3 for p in kafka.describe_group(topic).progress if p.topic == topic):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    detail = kafka.describe_group(topic)
+    assert (detail.group.state, len(detail.members)) == ("stable", 1)
+
+
+def test_two_living_writers_never_share_a_name(tmp_path: Path) -> None:
+    one, two = Claim(tmp_path, "orion"), Claim(tmp_path, "orion")
+    assert one.transactional_id("") != two.transactional_id("")
+    assert one.transactional_id("latency") == f"{one.transactional_id('')}.latency"
+
+
+def test_the_ledger_grows_with_the_slots(kafka: Kafka) -> None:
+    before = prepare_ledger(kafka, 1)
+    assert prepare_ledger(kafka, before + 1) == before * 2
+    assert kafka.describe_topic(LEDGER).topic.partitions == before * 2
