@@ -5,6 +5,8 @@ A benchmark is one module and one name in NAMES; it has `measure(stage) -> Measu
 
 NAMES = (
     "clean_plays",
+    "latency_exact",
+    "latency_fast",
     "avro_plays",
     "windowed_count",
     "running_count",
