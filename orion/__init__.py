@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+if TYPE_CHECKING:
+    from orion.clients import Consumer, Message, Producer, Receipt
+
+__all__ = ["Consumer", "Message", "Producer", "Receipt", "Udf", "udf"]
 
 __version__ = "0.1.0"
 
@@ -34,3 +40,10 @@ def udf(function: F | str | None = None, *, name: str | None = None) -> F | Call
         return marked
 
     return mark(function) if callable(function) else mark
+
+
+def __getattr__(name: str) -> Any:
+    """The clients come when they are first asked for: a worker that only needs `udf` loads no Kafka client."""
+    if name in ("Consumer", "Message", "Producer", "Receipt"):
+        return getattr(import_module("orion.clients"), name)
+    raise AttributeError(f"module 'orion' has no attribute {name!r}")

@@ -19,7 +19,7 @@ from orion.cli import output
 from orion.cli.envelope import rendered
 from orion.cli.output import Json
 from orion.cli.registry_client import registry_of
-from orion.cli.target import Bootstrap, connect
+from orion.cli.target import Bootstrap, ProfileName, connect
 from orion.errors import ExternalError, OrionError, UserError
 
 if TYPE_CHECKING:
@@ -59,12 +59,16 @@ def command(
     commit: Annotated[
         Commit | None, typer.Option(help="How the group's offsets are committed; auto unless told.")
     ] = None,
+    profile: ProfileName = None,
     most: Annotated[int | None, typer.Option("--max", min=1, help="Stop after so many records.")] = None,
     timeout: Annotated[float | None, typer.Option(min=0.0, help="Stop after so many seconds without a record.")] = None,
     follow: Annotated[
         bool | None, typer.Option("--follow/--no-follow", help="Wait for more; on a terminal unless told.")
     ] = None,
-    isolation: Annotated[Isolation, typer.Option(help="Whether records of open transactions show.")] = "read_committed",
+    isolation: Annotated[
+        Isolation | None,
+        typer.Option(help="Whether records of open transactions show; read_committed unless told."),
+    ] = None,
     binary: Annotated[Binary, typer.Option(help="How bytes that are no text are shown.")] = "base64",
     raw: Annotated[
         bool, typer.Option("--raw", help="Don't ask a schema registry what records mean that name a schema.")
@@ -86,7 +90,7 @@ def command(
     meaning = Meaning(None if raw or json else registry_of(ctx, registry))
     _check(kafka, topic, partition or [])
     reader = Reader(
-        kafka, topic, position, group=group, partitions=partition or (), commit=commit or "auto", isolation=isolation
+        kafka, topic, position, group=group, partitions=partition or (), **reading_of(profile, commit, isolation)
     )
     count = 0
     try:
@@ -102,6 +106,21 @@ def command(
         output.note(f"read {count} record{'s' * (count != 1)}")
         if reader.failed_commits:
             output.note(f"{reader.failed_commits} commits failed")
+
+
+def reading_of(profile: str | None, commit: Commit | None, isolation: Isolation | None) -> dict[str, Any]:
+    """How the reader reads: a flag beats the profile."""
+    from orion import profiles
+    from orion.hub.client_settings import translated_settings
+
+    chosen = {} if profile is None else translated_settings(profiles.of(profile).consumer_settings())
+    itself = chosen.pop("enable.auto.commit", "true") == "true"
+    said = chosen.pop("isolation.level", "read_committed") if isolation is None else isolation
+    return {
+        "commit": commit or ("auto" if itself else "sync"),
+        "isolation": said,
+        "settings": {name: value for name, value in chosen.items() if name != "isolation.level"},
+    }
 
 
 def _start(

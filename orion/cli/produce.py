@@ -13,7 +13,7 @@ import typer
 
 from orion.cli import output
 from orion.cli.envelope import Shape, header_pairs
-from orion.cli.target import Bootstrap, connect
+from orion.cli.target import Bootstrap, ProfileName, connect
 from orion.errors import OrionError, UserError
 
 if TYPE_CHECKING:
@@ -102,12 +102,18 @@ def command(
         bool, typer.Option("--envelope", help="Lines are {key, value, headers, timestamp, partition}.")
     ] = False,
     mode: Annotated[Mode, typer.Option(help="Wait for no answer, for each answer, or for all at the end.")] = "async",
-    acks: Annotated[Acks, typer.Option(help="Brokers that must have a record: none, the leader, all in sync.")] = "all",
-    compression: Annotated[Compression, typer.Option(help="How batches are compressed.")] = "none",
+    profile: ProfileName = None,
+    acks: Annotated[
+        Acks | None,
+        typer.Option(help="Brokers that must have a record: none, the leader, all in sync; all unless told."),
+    ] = None,
+    compression: Annotated[
+        Compression | None, typer.Option(help="How batches are compressed; not at all unless told.")
+    ] = None,
     rate: Annotated[float | None, typer.Option(min=0.001, help="Records a second, at most.")] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds until an unanswered record counts as failed.")
-    ] = 30.0,
+        float | None, typer.Option(min=0.1, help="Seconds until an unanswered record counts as failed; 30 unless told.")
+    ] = None,
     bootstrap: Bootstrap = None,
 ) -> None:
     """Send JSON lines to a topic; null is a tombstone. Ends 1 when a line was malformed or a record failed."""
@@ -119,14 +125,33 @@ def command(
     shape = Shape(envelope, key, key_field, header_pairs(header or ()), moment, timestamp_field, partition)
     with _opened(file) as lines:
         kafka = connect(ctx, bootstrap)
-        settings = {"compression.type": compression, **_checked(kafka, topic, partition)}
-        run = Run(kafka, topic, shape, rate, mode=mode, acks=acks, timeout=timeout, settings=settings)
+        writing = writing_of(profile, acks, compression, timeout, _checked(kafka, topic, partition))
+        run = Run(kafka, topic, shape, rate, mode=mode, **writing)
         try:
             run.send_all(lines)
         finally:
             output.note(run.summary(mode))
     if run.failed:
         raise typer.Exit(1)
+
+
+def writing_of(
+    profile: str | None, acks: Acks | None, compression: Compression | None, timeout: float | None, fits: dict[str, int]
+) -> dict[str, Any]:
+    """How the writer writes: a flag beats the profile, and no batch is larger than `fits` the topic."""
+    from orion import profiles
+    from orion.hub.client_settings import translated_settings
+
+    chosen = {} if profile is None else translated_settings(profiles.of(profile).producer_settings())
+    said = chosen.pop("acks", "all") if acks is None else acks
+    patience = int(chosen.pop("message.timeout.ms", 30_000)) / 1000 if timeout is None else timeout
+    settings = {"compression.type": "none", **chosen, **fits}
+    if compression is not None:
+        settings["compression.type"] = compression
+    settings["batch.size"] = min(int(chosen.get("batch.size", fits["batch.size"])), fits["batch.size"])
+    for decided in ("acks", "enable.idempotence", "message.timeout.ms"):  # by acks and timeout, in the writer
+        settings.pop(decided, None)
+    return {"acks": said, "timeout": patience, "settings": settings}
 
 
 @contextmanager

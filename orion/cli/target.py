@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orion.errors import ConfigError
+from orion.hub.running import bootstrap_of
 
 if TYPE_CHECKING:
     from orion.config import Config
@@ -19,6 +19,10 @@ Bootstrap = Annotated[
     typer.Option(
         help="host:port of a Kafka cluster; that of the settings or of `orion up` unless told.", show_default=False
     ),
+]
+ProfileName = Annotated[
+    str | None,
+    typer.Option("--profile", help="throughput, latency, durability or availability.", show_default=False),
 ]
 
 
@@ -40,22 +44,6 @@ class Options:
 def options(ctx: typer.Context) -> Options:
     """The options of this run."""
     return ctx.obj if isinstance(ctx.obj, Options) else Options()
-
-
-def bootstrap_of(config: Config) -> str:
-    """The address of the cluster: what the settings say, else what runs on the data folder."""
-    from orion.hub.running import Running
-
-    if config.hub.bootstrap:
-        return config.hub.bootstrap
-    running = Running.read(config.data)
-    if running is None:
-        raise ConfigError(
-            "NOT_RUNNING",
-            f"No Orion runs on {config.data}.",
-            hint="start one with `orion up`, or give --bootstrap",
-        )
-    return running.bootstrap
 
 
 def connect(ctx: typer.Context, bootstrap: str | None) -> Kafka:

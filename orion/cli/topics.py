@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orion import profiles
 from orion.cli import output
 from orion.cli.output import Json
-from orion.cli.target import Bootstrap, connect, options
+from orion.cli.target import Bootstrap, ProfileName, connect, options
 from orion.errors import UserError
+from orion.profiles import Profile
 
 if TYPE_CHECKING:
     from orion.hub.kafka import TopicDetail
@@ -55,17 +57,30 @@ def create(
     retention: Retention = None,
     compact: Annotated[bool, typer.Option("--compact", help="Keep the last record of every key.")] = False,
     config: Settings = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="One partition, so that all records have one order.")
+    ] = False,
+    profile: ProfileName = None,
     if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Succeed when it is there.")] = False,
     bootstrap: Bootstrap = None,
 ) -> None:
-    """Create a topic. Compacted with a retention, it forgets keys as well."""
+    """Create a topic. Compacted with a retention, it forgets keys as well.
+
+    A profile's settings give way to those that are said. With fewer brokers than copies there is one on each.
+    """
     wanted = topic_config(config, retention, compact or None)
+    aim = None if profile is None else profiles.of(profile)
+    chosen = partitions_of(partitions, ordered, aim)
     kafka = connect(ctx, bootstrap)
-    count = options(ctx).config().hub.partitions if partitions is None else partitions
+    if aim is not None:
+        brokers = len(kafka.brokers())
+        replication = aim.replication(brokers) if replication is None else replication
+        wanted = aim.topic_config(brokers, replication) | wanted
+    count = options(ctx).config().hub.partitions if chosen is None else chosen
     made = kafka.create_topic(name, count, replication, wanted, exist_ok=if_not_exists)
-    output.note(
-        f"created topic {name} with {count} partition{'s' * (count != 1)}" if made else f"topic {name} is there"
-    )
+    copies = "" if replication is None else f" of {replication} cop{'ies' if replication != 1 else 'y'}"
+    shown = f"created topic {name} with {count} partition{'s' * (count != 1)}{copies}"
+    output.note(shown if made else f"topic {name} is there")
 
 
 @app.command()
@@ -121,6 +136,19 @@ def alter(
         raise UserError("NOTHING_TO_DO", "No change was asked for.", hint="Give --partitions, --retention or --config.")
     connect(ctx, bootstrap).alter_topic(name, wanted, unset or (), partitions)
     output.note(f"altered topic {name}")
+
+
+def partitions_of(said: int | None, ordered: bool, profile: Profile | None) -> int | None:
+    """How many partitions: what is said, one for strict order, else the profile's; none leaves it to the settings."""
+    if ordered and said not in (None, 1):
+        raise UserError(
+            "NOT_ORDERED",
+            f"{said} partitions have an order each, and --ordered asks for one of all records.",
+            hint="Leave out --partitions, or leave out --ordered: records of one key keep their order in any case.",
+        )
+    if ordered:
+        return 1
+    return profile.partitions() if said is None and profile is not None else said
 
 
 def topic_config(pairs: Sequence[str] | None, retention: str | None, compact: bool | None) -> dict[str, str]:

@@ -51,6 +51,8 @@ _NOT_ALLOWED = frozenset(
 )
 _NOT_AUTHENTICATED = frozenset({KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED})
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE, KafkaError.INVALID_MSG_SIZE})
+_FENCED = frozenset({KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH})
+_PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 _NOT_ENOUGH = frozenset({KafkaError.NOT_ENOUGH_REPLICAS, KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND})
 # Rejected requests whose broker text already says what is wrong: code and hint are all there is to add.
 _REJECTED: dict[int, tuple[str, str]] = {
@@ -75,6 +77,7 @@ class Subject:
     topic: str | None = None
     group: str | None = None
     known: Callable[[], list[str]] = _no_names
+    transactional_id: str | None = None
 
     def nearest(self, name: str) -> str | None:
         """A hint at the name that may be meant; asking for the names must not hide the first error."""
@@ -102,6 +105,8 @@ def translate(error: KafkaError, subject: Subject) -> OrionError:
     if code in _REJECTED:
         name, hint = _REJECTED[code]
         return UserError(name, text, hint=hint)
+    if code in _FENCED and subject.transactional_id is not None:
+        return fenced(subject.transactional_id)
     if code in UNREACHABLE:
         return unreachable(subject.bootstrap, text)
     if code in TOPIC_MISSING and subject.topic is not None:
@@ -126,6 +131,8 @@ def _refused(code: int, text: str) -> OrionError | None:
         return UserError("RECORD_TOO_LARGE", text, hint="Send less, or raise the topic's max.message.bytes.")
     if code == KafkaError._INVALID_ARG:
         return ConfigError("INVALID_KAFKA_SETTING", text, hint="Use librdkafka's names and values for client settings.")
+    if code in _PURGED:
+        return Conflict("TRANSACTION_ABORTED", "The record was taken back with its transaction.")
     if code in _NOT_ENOUGH:
         return ExternalError(
             "NOT_ENOUGH_REPLICAS", text, hint="Wait for brokers, or lower min.insync.replicas.", retry_after=1.0
@@ -165,6 +172,14 @@ def group_not_found(group: str, subject: Subject) -> NotFound:
 
 def group_active(group: str) -> Conflict:
     return Conflict("GROUP_ACTIVE", f"Consumer group {group} has members that read.", hint="Stop its consumers first.")
+
+
+def fenced(transactional_id: str) -> Conflict:
+    return Conflict(
+        "PRODUCER_FENCED",
+        f"Another producer took the transactional id {transactional_id}; this one can write no more.",
+        hint="Its open transaction is aborted. Let one program at a time use the id, or give each its own.",
+    )
 
 
 def _sentence(text: str) -> str:

@@ -11,6 +11,7 @@ from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 from orion.errors import UserError
 
 Headers = tuple[tuple[str, bytes | None], ...]
+Place = tuple[str, int]  # a topic and one of its partitions
 Kind = Literal["earliest", "latest", "offset", "time", "shift"]
 
 
@@ -50,6 +51,27 @@ class Outgoing:
     headers: Headers = ()
     timestamp: int | None = None
     partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Where the broker has put a record; with acks 0 it doesn't say, and the offset is -1."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+
+    @classmethod
+    def of(cls, message: Message) -> Receipt:
+        """Of a message that has been delivered."""
+        kind, timestamp = message.timestamp()
+        return cls(
+            topic=message.topic() or "",
+            partition=_known(message.partition()),
+            offset=max(-1, _known(message.offset())),
+            timestamp=None if kind == TIMESTAMP_NOT_AVAILABLE else timestamp,
+        )
 
 
 @dataclass(frozen=True, slots=True)

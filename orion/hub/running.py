@@ -7,6 +7,12 @@ import os
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from orion.errors import ConfigError
+
+if TYPE_CHECKING:
+    from orion.config import Config
 
 FILE = "server.json"
 
@@ -48,6 +54,30 @@ class Running:
     def remove(data: Path) -> None:
         """Take the announcement back."""
         (data / FILE).unlink(missing_ok=True)
+
+
+def bootstrap_of(config: Config) -> str:
+    """The address of the cluster: what the settings say, else what runs on the data folder."""
+    if config.hub.bootstrap:
+        return config.hub.bootstrap
+    running = Running.read(config.data)
+    if running is None:
+        raise ConfigError(
+            "NOT_RUNNING",
+            f"No Orion runs on {config.data}.",
+            hint="start one with `orion up`, or give --bootstrap",
+        )
+    return running.bootstrap
+
+
+def registry_of(config: Config) -> str:
+    """The address of the registry: what the settings say, what runs on the data folder, or where one would."""
+    if config.registry.url:
+        return config.registry.url
+    running = Running.read(config.data)
+    if running is not None and running.registry:
+        return running.registry
+    return f"http://{config.registry.host}:{config.registry.port}"
 
 
 def _alive(pid: int, written: float) -> bool:

@@ -49,6 +49,22 @@ def test_a_topic_from_creation_to_deletion(orion: Orion, name: str) -> None:
     assert name not in {row[0] for row in orion("topics", "list").rows}
 
 
+def test_a_topic_by_profile_and_in_strict_order(orion: Orion, kafka: Kafka, name: str) -> None:
+    made = orion("topics", "create", name, "--ordered", "--profile", "durability", "--config", "flush.ms=500")
+    assert "with 1 partition of 1 copy" in made.err  # of three that the profile asks for: there is one broker
+    detail = kafka.describe_topic(name)
+    assert detail.topic.partitions == 1
+    assert dict(detail.config) == {
+        "flush.ms": "500",
+        "min.insync.replicas": "1",
+        "unclean.leader.election.enable": "false",
+    }
+    refused = orion("topics", "create", f"{name}-2", "--ordered", "--partitions", "2", code=2)
+    assert "error[NOT_ORDERED]" in refused.err
+    orion("produce", name, "--profile", "throughput", stdin='{"n": 1}\n')
+    assert len(orion("consume", name, "--profile", "latency", "--json").lines) == 1
+
+
 def test_offsets_are_shown(orion: Orion, topic: str) -> None:
     orion("produce", topic, "--partition", "1", stdin="1\n2\n")
     parts = orion("topics", "describe", topic, "--json").document["partitions"]

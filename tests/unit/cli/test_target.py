@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orion.cli.target import Options, bootstrap_of
+from orion.cli.target import Options
 from orion.errors import ConfigError
-from orion.hub.running import Running
+from orion.hub.running import Running, bootstrap_of
 
 
 @pytest.fixture(autouse=True)
