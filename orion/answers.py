@@ -157,6 +157,7 @@ def _measures(status: QueryStatus) -> Entity:
         "rowsIn": status.rows_in,
         "rowsOut": status.rows_out,
         "deadLetters": status.dead_letters,
+        "lateRows": status.late,
         "lag": status.lag,
         "rate": round(status.rate, 1),
         "restarts": status.restarts,

@@ -54,6 +54,7 @@ class QueryStatus:
     restarts: int = 0
     group: str | None = None  # the consumer group that shows how far it is
     freshness_ms: int | None = None  # from the newest event's time to when its result could be read
+    late: int = 0
 
 
 class Job(Protocol):
@@ -222,6 +223,7 @@ class Supervised:
             self.restarts,
             self.run.membership.group if self.run else None,
             self.freshness_ms,
+            progress.late,
         )
 
 
