@@ -239,7 +239,7 @@ def _connector_description(connector: Connector, engine: Engine) -> Entity:
         "status": {**status, "connector": running, "tasks": [{"id": 0, **running}]},
         "sources": [_source(s, engine, False) for s in connector.sources],
         "topics": [s.topic for s in connector.sources],
-        "options": dict(connector.options),
+        "options": {**dict(connector.options), "errors.tolerance": connector.tolerance},
     }
 
 

@@ -61,6 +61,14 @@ class Tolerance:
         return f"{of}, and '{PROPERTY}' is {self}: {int(allowed)} of {max(good + bad, SAMPLE)}"
 
 
+def stopped(why: str, letter: str) -> str:
+    """What is said of a statement that has stopped: why, a record as an example, and what to do."""
+    return (
+        f"{why}. One of them: {letter}. Mend what writes such records, or CREATE OR REPLACE the statement with "
+        "another ERRORS_TOLERANCE"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Recent:
     """Good and bad records of the last batches: as many batches as it takes to make up the sample."""

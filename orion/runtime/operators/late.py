@@ -18,7 +18,7 @@ from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME
 from orion.plan.tolerance import LATE_ROW
 from orion.runtime import packing, rows
 from orion.runtime.operators.tasks import LATE
-from orion.schema import Scalar, SqlType, literal, quote
+from orion.schema import Scalar, SqlType, literal, quote, spark_type
 
 METRIC = "late"
 
@@ -39,7 +39,10 @@ def kept(frame: DataFrame) -> str:
     """The Spark SQL of a row as its letter will tell it: the row as JSON, and where it came from if that is known."""
     columns = [c for c in frame.columns if not c.startswith("__") and c not in (ROWPARTITION, ROWOFFSET)]
     fields = ", ".join(f"{literal(c)}, {quote(c)}" for c in columns)
-    known = {name: name if name in frame.columns else _NOTHING.get(name, "NULL") for name in _TOLD}
+    known = {
+        name: name if name in frame.columns else _NOTHING.get(name, f"CAST(NULL AS {spark_type(type_)})")
+        for name, type_ in _TOLD.items()
+    }
     known[rows.RAW_VALUE] = f"to_json(named_struct({fields}))"
     return packing.pack([(known[name], type_) for name, type_ in _TOLD.items()])
 

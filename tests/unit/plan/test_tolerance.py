@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orion.errors import UserError
-from orion.plan.tolerance import SAMPLE, Recent, Tolerance
+from orion.plan.tolerance import SAMPLE, Recent, Tolerance, stopped
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,10 @@ def test_it_holds_the_last_batches_that_make_up_the_sample(batches: list[tuple[i
     records = [sum(batch) for batch in recent.batches]
     assert sum(records[1:]) < SAMPLE
     assert len(records) == len(batches) or sum(records) >= SAMPLE
+
+
+def test_what_stopped_says_what_to_do() -> None:
+    why = Tolerance.parse("none").exceeded(0, 1)
+    said = stopped(why or "", "in/0/7: VALUE_UNREADABLE")
+    assert said.startswith("1 of 1 records can't be used, and 'errors.tolerance' is none. One of them: in/0/7: VALUE")
+    assert said.endswith("CREATE OR REPLACE the statement with another ERRORS_TOLERANCE")
