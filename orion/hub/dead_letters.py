@@ -25,7 +25,7 @@ from orion.hub.records import Headers, Position, Record
 PREFIX = "dlq."
 REPLAYED = "_orion_replayed"
 ATTEMPT, REPLAYED_FROM = "orion.attempt", "orion.replayed.from"
-_OURS = "orion."
+OURS = "orion."
 _NOT_SENT_BACK = {"LATE_ROW": "it came too late for a window, and would again"}
 _TIMEOUT_S = 30.0
 # Readers of committed records wait for an open transaction, so one whose writer was killed ends soon.
@@ -82,7 +82,7 @@ class Letter:
     @property
     def own_headers(self) -> Headers:
         """Those that the record had itself."""
-        return tuple((name, value) for name, value in self.record.headers if not name.startswith(_OURS))
+        return tuple((name, value) for name, value in self.record.headers if not name.startswith(OURS))
 
     @property
     def stays(self) -> str | None:
@@ -154,7 +154,7 @@ class DeadLetters:
         topic_id = self._topic_id(name)
         with translated(self.kafka.subject(PREFIX + name)):
             producer = self._opened(name)
-            before = self._replayed()
+            before = self._replayed(settled=True)
             due = [one for one in repaired if _note(one.letter, topic_id) not in before]
             if due:
                 self._send(producer, due, topic_id, partitions)
@@ -183,13 +183,14 @@ class DeadLetters:
                 ) from None
         return self._ids[name]
 
-    def _replayed(self) -> set[str]:
-        """The notes of all letters that were sent back."""
+    def _replayed(self, *, settled: bool = False) -> set[str]:
+        """The notes of all letters that were sent back; `settled` waits for replays of other names to come to an end:
+        until then, what was committed behind their beginning isn't seen."""
         try:
             end = self.kafka.end_offsets(REPLAYED)[0]
         except NotFound:  # nothing was, ever
             return set()
-        return {(record.key or b"").decode() for record in self._records(REPLAYED, end)}
+        return {(record.key or b"").decode() for record in self._records(REPLAYED, end if settled else 0)}
 
     def _records(self, topic: str, end: int = 0) -> Iterator[Record]:
         """All committed records. With `end`, a transaction still open before it is waited for."""

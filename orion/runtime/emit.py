@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from orion.formats import REFUSING, format_of
-from orion.hub.dead_letters import ATTEMPT, REPLAYED_FROM
+from orion.hub.dead_letters import ATTEMPT, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.scan import event_time
@@ -139,13 +139,13 @@ def _letter_headers(frame: DataFrame) -> str:
 
 
 def _headers(frame: DataFrame) -> str:
-    """A record keeps the headers of the one it was made of, where they were read at all; not what a replay put there,
-    which is said of that record alone."""
+    """A record keeps the headers of the one it was made of, where they were read at all; not Orion's own, which are
+    said of that record alone."""
     return _not_ours(rows.HEADERS) if rows.HEADERS in frame.columns else _NO_HEADERS
 
 
 def _not_ours(headers: str) -> str:
-    return f"filter({headers}, h -> NOT (h.key <=> '{ATTEMPT}' OR h.key <=> '{REPLAYED_FROM}'))"
+    return f"filter({headers}, h -> NOT startswith(h.key, '{OURS}'))"
 
 
 def _is_timeless(sink: Source) -> str:
