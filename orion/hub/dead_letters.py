@@ -30,6 +30,7 @@ _NOT_SENT_BACK = {"LATE_ROW": "it came too late for a window, and would again"}
 _TIMEOUT_S = 30.0
 # Readers of committed records wait for an open transaction, so one whose writer was killed ends soon.
 _TRANSACTION_MS = 30_000
+_LARGEST = 100_000_000  # how large a record may be is for the topic to say
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +220,7 @@ class DeadLetters:
             "transactional.id": f"orion.dlq.{name}",
             "transaction.timeout.ms": _TRANSACTION_MS,
             "compression.type": "lz4",
+            "message.max.bytes": _LARGEST,
         }
         producer = self.kafka.producer(**settings)
         producer.list_topics(REPLAYED, _TIMEOUT_S)  # else the client waits before it asks for its coordinator
