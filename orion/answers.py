@@ -155,6 +155,7 @@ def _measures(status: QueryStatus) -> Entity:
         "rowsIn": status.rows_in,
         "rowsOut": status.rows_out,
         "deadLetters": status.dead_letters,
+        "lateRows": status.late,
         "lag": status.lag,
         "rate": round(status.rate, 1),
         "restarts": status.restarts,
@@ -239,7 +240,7 @@ def _connector_description(connector: Connector, engine: Engine) -> Entity:
         "status": {**status, "connector": running, "tasks": [{"id": 0, **running}]},
         "sources": [_source(s, engine, False) for s in connector.sources],
         "topics": [s.topic for s in connector.sources],
-        "options": dict(connector.options),
+        "options": {**dict(connector.options), "errors.tolerance": connector.tolerance},
     }
 
 

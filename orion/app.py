@@ -20,6 +20,8 @@ from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
 from orion.plan.steps import PrintTopic, Push
+from orion.plan.tolerance import ALL
+from orion.plan.tolerance import PROPERTY as TOLERANCE
 from orion.registry.access import Access, Local, Remote
 from orion.registry.log import KafkaLog
 from orion.registry.store import Registry
@@ -110,13 +112,19 @@ class Orion:
     ) -> list[Entity]:
         """Run every statement of a script, each against what those before it made. All are parsed before any runs."""
         statements = ksql.split(script)
-        session = ksql.Session.of(properties, variables)
+        session = ksql.Session.of({**self._defaults, **(properties or {})}, variables)
         ksql.check_syntax(statements, self.engine.catalog, session.variables)
         told: list[Entity] = []
         for text in statements:
             entity, session = self._execute(text, session)
             told.append(entity)
         return told
+
+    @property
+    def _defaults(self) -> Mapping[str, str]:
+        """What the settings say for every session that doesn't say it itself."""
+        tolerance = self.engine.config.engine.errors_tolerance
+        return {} if tolerance == ALL else {TOLERANCE: tolerance}
 
     def _execute(self, text: str, session: ksql.Session) -> tuple[Entity, ksql.Session]:
         plan = ksql.compile(text, self.engine.catalog, session.properties, session.variables, self.engine.schemas)

@@ -56,6 +56,11 @@ class Engine(Section):
     grace_s: float = Field(
         default=20.0, ge=0, description="seconds that a batch under way has to end when the server stops"
     )
+    errors_tolerance: str = Field(
+        default="all",
+        pattern=r"^(all|none|\d+(\.\d*)?%?|\.\d+%?)$",
+        description="dead letters a statement bears: all, none, or a share such as 1%",
+    )
     conf: dict[str, str] = Field(default_factory=dict, description="any other Spark setting")
 
 

@@ -22,7 +22,7 @@ from orion.cli.output import problem
 from orion.cli.target import Options
 from orion.errors import OrionError
 
-NAMES = ("up", "sql", "topics", "produce", "consume", "groups", "profiles", "registry", "schemas", "doctor")
+NAMES = ("up", "sql", "topics", "produce", "consume", "groups", "dlq", "profiles", "registry", "schemas", "doctor")
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

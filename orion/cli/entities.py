@@ -38,13 +38,13 @@ def _sources(entity: Entity) -> None:
 
 
 def _queries(entity: Entity) -> None:
-    columns = ("id", "state", "sink", "rows in", "rows out", "dead letters", "lag", "fresh", "error")
+    columns = ("id", "state", "sink", "rows in", "rows out", "dead letters", "late rows", "lag", "fresh", "error")
     output.table(columns, [_query_row(q) for q in entity["queries"]])
 
 
 def _query_row(query: Entity) -> tuple[Any, ...]:
     sink = ",".join(query["sinks"])
-    numbers = (query["rowsIn"], query["rowsOut"], query["deadLetters"], query["lag"])
+    numbers = (query["rowsIn"], query["rowsOut"], query["deadLetters"], query.get("lateRows"), query["lag"])
     fresh = query.get("freshnessMs")
     shown = None if fresh is None else f"{fresh / 1000:,.1f} s"
     return (query["id"], query["state"], sink, *numbers, shown, query["error"] or query.get("warning"))

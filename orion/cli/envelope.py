@@ -124,6 +124,11 @@ def _plain(value: bytes | None) -> tuple[str | None, str]:
         return b64encode(value).decode(), "base64"
 
 
+def shown(value: bytes | None) -> str | None:
+    """Bytes for people: as text where they are, else as base64."""
+    return _plain(value)[0]
+
+
 def _rendered_headers(headers: Headers) -> Any:
     """An object, or pairs when a name comes twice."""
     pairs = []

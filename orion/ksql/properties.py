@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from orion.errors import BindError, Span, UnsupportedError, hint_nearest
+from orion.errors import BindError, Span, UnsupportedError, UserError, hint_nearest
 from orion.plan.sources import SCHEMA_TYPES, Kind, Serde, Timestamp, Window, WindowKind, is_alone
+from orion.plan.tolerance import ALL, Tolerance
+from orion.plan.tolerance import PROPERTY as TOLERANCE
 from orion.schema import Array, Column, Decimal, Map, Scalar, Schema, SqlType, Struct, nested
 
 FORMATS = ("AVRO", "DELIMITED", "JSON", "JSON_SR", "KAFKA", "NONE", "PROTOBUF", "PROTOBUF_NOSR")
@@ -18,14 +20,16 @@ DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 DEFAULT_WRAPPING = "ksql.persistence.wrap.single.values"
 TOPIC_PREFIX = "ksql.output.topic.name.prefix"
+LATE_ROWS = ("count", "keep")
 
 OF_QUERY = frozenset(
     (
         "KAFKA_TOPIC FORMAT KEY_FORMAT VALUE_FORMAT PARTITIONS REPLICAS RETENTION_MS CLEANUP_POLICY TIMESTAMP "
-        "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE KEY_DELIMITER VALUE_DELIMITER SOURCED_BY_CONNECTOR TTL"
+        "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE KEY_DELIMITER VALUE_DELIMITER SOURCED_BY_CONNECTOR TTL "
+        "ERRORS_TOLERANCE LATE_ROWS"
     ).split()
 )
-OF_SOURCE = (OF_QUERY - {"TTL"}) | {"WINDOW_TYPE", "WINDOW_SIZE"}
+OF_SOURCE = (OF_QUERY - {"TTL", "ERRORS_TOLERANCE", "LATE_ROWS"}) | {"WINDOW_TYPE", "WINDOW_SIZE"}
 OF_INSERT = frozenset(("QUERY_ID",))
 # What tells a schema, of a KEY or a VALUE, and the formats that have such a thing.
 _OF_SCHEMAS = {
@@ -350,6 +354,21 @@ class With:
         if found is not None and found <= 0:
             raise BindError("INVALID_PROPERTY", "TTL must be above zero.", span=self.span)
         return found
+
+    def tolerance(self) -> str:
+        """How many dead letters the query bears: as written, or as the session says."""
+        written = self.values.get("ERRORS_TOLERANCE")
+        try:
+            return str(Tolerance.parse(written or self.defaults.get(TOLERANCE, ALL)))
+        except UserError as error:
+            raise BindError("INVALID_PROPERTY", error.message, span=self.span, hint=error.hint) from None
+
+    def late_rows(self) -> str | None:
+        """What becomes of rows that come too late for a window, if the clause says it."""
+        written = self.values.get("LATE_ROWS")
+        if written is not None and written.lower() not in LATE_ROWS:
+            raise BindError("INVALID_PROPERTY", f"LATE_ROWS is {' or '.join(LATE_ROWS)}.", span=self.span)
+        return None if written is None else written.lower()
 
     def topic_config(self, kind: Kind, window: Window | None) -> dict[str, str]:
         config: dict[str, str] = {}

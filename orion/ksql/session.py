@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from orion.errors import UserError, hint_nearest
+from orion.ksql.properties import LATE_ROWS
 from orion.plan.steps import SetProperty, SetVariable, Step
+from orion.plan.tolerance import PROPERTY as TOLERANCE
+from orion.plan.tolerance import Tolerance
 
-# What has an effect: the values it may have, or the least whole number.
-EFFECTIVE: dict[str, tuple[str, ...] | int] = {
+# What has an effect: the values it may have, the least whole number, or what reads it.
+EFFECTIVE: dict[str, tuple[str, ...] | int | Callable[[str], object]] = {
     "auto.offset.reset": ("earliest", "latest"),
     "cache.max.bytes.buffering": 0,
+    TOLERANCE: Tolerance.parse,
+    "orion.late.rows": LATE_ROWS,
     "orion.max.records.per.batch": 1,
     "orion.tasks": 1,
     "orion.trigger.ms": 0,
@@ -100,3 +105,13 @@ def refused(name: str, value: str) -> str | None:
             return None if fits else f"'{name}' is a whole number{f' from {allowed}' if allowed else ''}."
         case tuple():
             return None if value in allowed else f"'{name}' is {' or '.join(allowed)}."
+        case _:
+            return _unread(name, value, allowed)
+
+
+def _unread(name: str, value: str, read: Callable[[str], object]) -> str | None:
+    try:
+        read(value)
+    except UserError as error:
+        return f"'{name}': {error.message} {error.hint}"
+    return None

@@ -59,6 +59,7 @@ from orion.plan.steps import (
     Step,
     StopQuery,
 )
+from orion.plan.tolerance import ALL, NONE, SAMPLE
 from orion.schema import Role
 
 _DEFINED = {"created": "define", "altered": "alter to", "replaced": "replace by"}
@@ -105,6 +106,7 @@ def _step(step: Step) -> Iterator[str]:
         case CreateConnector(connector):
             topics = ", ".join(s.topic for s in connector.sources)
             yield f"start sink {connector.name} ({connector.plugin}) from {topics}"
+            yield from _tolerance(connector.tolerance)
         case DropConnector(name):
             yield f"stop connector {name} and forget how far it was"
         case DefineType(type_):
@@ -163,8 +165,18 @@ def _ask(ask: Ask) -> Iterator[str]:
 def _query(query: Query) -> Iterator[str]:
     state = "stateful" if is_stateful(query.relation) else "stateless"
     yield f"query {query.id} ({state}, exactly once) -> topic {query.sink.topic}, dead letters {query.dead_letters}"
+    yield from _tolerance(query.tolerance)
+    if query.keeps_late:
+        yield f"  late rows are kept: they go to {query.dead_letters}"
     yield from _python(query.relation)
     yield from _tree(query.relation, 1)
+
+
+def _tolerance(tolerance: str) -> Iterator[str]:
+    if tolerance == NONE:
+        yield "  errors tolerance none: it stops at the first dead letter"
+    elif tolerance != ALL:
+        yield f"  errors tolerance {tolerance}: it stops when more of the last {SAMPLE} records are dead letters"
 
 
 def _python(relation: Relation) -> Iterator[str]:

@@ -190,6 +190,8 @@ class Query:
     properties: tuple[tuple[str, str], ...] = ()
     paused: bool = False
     tasks: int = DEFAULT_TASKS  # over how many its keyed operators spread; its state lies with them
+    tolerance: str = "all"  # how many dead letters it bears: see plan.tolerance
+    keeps_late: bool = False  # rows that come too late for a window become dead letters; else they are counted only
 
     @property
     def dead_letters(self) -> str:

@@ -158,6 +158,7 @@ class Connector:
     options: tuple[tuple[str, str], ...]
     statement: str = ""
     number: int = 0  # never used twice: what another connector of the same name wrote is not this one's
+    tolerance: str = "all"  # how many dead letters it bears: see plan.tolerance
 
     @property
     def identity(self) -> str:

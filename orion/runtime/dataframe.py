@@ -36,7 +36,7 @@ Read = Callable[[Source], DataFrame]
 
 def outgoing(query: Query, read: Read) -> DataFrame:
     """Everything a query writes, as Kafka records: its results, and its dead letters."""
-    frame = build(query.relation, read, query.tasks)
+    frame = build(query.relation, read, query.tasks, keeps_late=query.keeps_late)
     if not is_stateful(query.relation):
         return emit.routed(frame, query.sink, query.dead_letters)
     # An operator lets only its results through, so the bad records take a road of their own beside it.
@@ -49,12 +49,15 @@ def outgoing(query: Query, read: Read) -> DataFrame:
     return results
 
 
-def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS) -> DataFrame:
-    """The relation's columns with ROWTIME, DELETED and ORDER; without an operator also the rest of rows.META."""
+def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS, *, keeps_late: bool = False) -> DataFrame:
+    """The relation's columns with ROWTIME, DELETED and ORDER; without an operator also the rest of rows.META.
+
+    `keeps_late`: rows that come too late for a window come out as bad ones.
+    """
     spread = Spread(tasks)
 
     def inner(of: Relation) -> DataFrame:
-        return build(of, read, tasks)
+        return build(of, read, tasks, keeps_late=keeps_late)
 
     def good(of: Relation) -> DataFrame:
         """Without the records that couldn't be decoded: no operator takes them."""
@@ -73,7 +76,7 @@ def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS) -> DataFra
         case Settle(input):
             return rowwise.settle(relation, good(input), spread)
         case Distinct(input):
-            return rowwise.distinct(relation, _events(good(input)), spread)
+            return rowwise.distinct(relation, _events(good(input)), spread, keeps_late=keeps_late)
         case Union(inputs):
             frames = [good(i) if is_stateful(relation) else inner(i) for i in inputs]
             return reduce(lambda left, right: left.unionByName(right), frames)
@@ -83,7 +86,8 @@ def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS) -> DataFra
             if relation.keyed is None:
                 return native_aggregate.apply(relation, _events(good(input)))
             folded = good(input) if relation.of_table else _events(good(input))
-            return keyed_aggregate.apply(relation, folded, spread)
+            keeps = keeps_late and relation.window is not None
+            return keyed_aggregate.apply(relation, folded, spread, keeps_late=keeps)
         case _:
             assert_never(relation)
 

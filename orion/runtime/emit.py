@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from orion.formats import REFUSING, format_of
+from orion.hub.dead_letters import ATTEMPT, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.scan import event_time
@@ -19,11 +20,13 @@ _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame:
     """Rows with the sink's columns, ROWTIME, and DELETED, as records of its topic (rows.OUTGOING).
 
-    A row that the sink's schema can't hold becomes a dead letter, with the row as JSON for its value.
+    A row that the sink's schema can't hold becomes a dead letter, with the row as JSON for its value; so does one that
+    an operator has marked as bad, which is a row that came too late for its window.
     """
+    late = f"{rows.BAD} IS NOT NULL OR " if rows.BAD in frame.columns else ""
     if sink.timestamp is not None:
-        frame = frame.where(f"NOT {_is_timeless(sink)}")  # as in ksqlDB, such a row is left out
-    if any(_may_refuse(sink, role) for role in _SIDES):
+        frame = frame.where(f"{late}NOT {_is_timeless(sink)}")  # as in ksqlDB, such a row is left out
+    if late or any(_may_refuse(sink, role) for role in _SIDES):
         return routed(_as_if_read(frame, sink), sink, dead_letters)
     return frame.selectExpr(
         f"'{sink.topic}' AS topic",
@@ -50,7 +53,7 @@ def routed(frame: DataFrame, sink: Source, dead_letters: str) -> DataFrame:
         f"if({good}, {key}, {rows.RAW_KEY}) AS key",
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
         f"if({good}, {_time(sink)}, {rows.STAMP}) AS timestamp",
-        f"if({good}, {_headers(frame)}, {_letter_headers()}) AS headers",
+        f"if({good}, {_headers(frame)}, {_letter_headers(frame)}) AS headers",
     )
 
 
@@ -80,18 +83,27 @@ def _encoded(frame: DataFrame, sink: Source, key: str, value: str) -> DataFrame:
 
 
 def _as_if_read(frame: DataFrame, sink: Source) -> DataFrame:
-    """Rows of an operator with what a dead letter tells, as far as there is anything to tell."""
-    fields = ", ".join(f"{literal(c.name)}, {quote(c.name)}" for c in (*sink.schema.key, *sink.schema.value))
-    return frame.selectExpr(
-        *(quote(c) for c in frame.columns),
-        f"CAST(NULL AS STRING) AS {rows.BAD}",
-        f"CAST(NULL AS BINARY) AS {rows.RAW_KEY}",
-        f"CAST(to_json(named_struct({fields})) AS BINARY) AS {rows.RAW_VALUE}",
-        f"{literal(sink.topic)} AS {rows.TOPIC}",
-        f"{_time(sink)} AS {rows.STAMP}",
-        f"CAST(NULL AS INT) AS {ROWPARTITION}",
-        f"CAST(NULL AS BIGINT) AS {ROWOFFSET}",
-    )
+    """Rows of an operator with what a dead letter tells, as far as there is anything to tell.
+
+    A late row brings that along already.
+    """
+    late = rows.BAD in frame.columns
+    told = {
+        rows.BAD: "CAST(NULL AS STRING)",
+        rows.RAW_KEY: "CAST(NULL AS BINARY)",
+        rows.RAW_VALUE: f"CAST(to_json(named_struct({_fields(sink)})) AS BINARY)",
+        rows.TOPIC: literal(sink.topic),
+        rows.STAMP: _time(sink),
+        ROWPARTITION: "CAST(NULL AS INT)",
+        ROWOFFSET: "CAST(NULL AS BIGINT)",
+    }
+    marked = {name: f"if({rows.BAD} IS NULL, {spark}, {name})" if late else spark for name, spark in told.items()}
+    others = [quote(c) for c in frame.columns if c not in told]
+    return frame.selectExpr(*others, *(f"{spark} AS {name}" for name, spark in marked.items()))
+
+
+def _fields(sink: Source) -> str:
+    return ", ".join(f"{literal(c.name)}, {quote(c.name)}" for c in (*sink.schema.key, *sink.schema.value))
 
 
 def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
@@ -101,11 +113,17 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
         f"{rows.RAW_KEY} AS key",
         f"{rows.RAW_VALUE} AS value",
         f"{rows.STAMP} AS timestamp",
-        f"{_letter_headers()} AS headers",
+        f"{_letter_headers(frame)} AS headers",
     )
 
 
-def _letter_headers() -> str:
+def _letter_headers(frame: DataFrame) -> str:
+    """What is wrong, where the record stands, and behind that the headers it has itself.
+
+    A record that was sent again says how often it had failed before: its letter counts on from there.
+    """
+    own = rows.RECORD_HEADERS if rows.RECORD_HEADERS in frame.columns else None
+    before = f"try_element_at(filter({own}, h -> h.key = '{ATTEMPT}'), -1).value"
     told = {
         "orion.error.code": f"split_part({rows.BAD}, ': ', 1)",
         "orion.error.reason": f"substring({rows.BAD}, locate(': ', {rows.BAD}) + 2)",
@@ -113,15 +131,21 @@ def _letter_headers() -> str:
         "orion.source.partition": f"CAST({ROWPARTITION} AS STRING)",
         "orion.source.offset": f"CAST({ROWOFFSET} AS STRING)",
         "orion.source.timestamp": f"CAST({rows.STAMP} AS STRING)",
-        "orion.attempt": "'1'",
+        ATTEMPT: f"CAST(coalesce(TRY_CAST(CAST({before} AS STRING) AS INT), 0) + 1 AS STRING)" if own else "'1'",
     }
     entries = (f"named_struct('key', '{name}', 'value', CAST({text} AS BINARY))" for name, text in told.items())
-    return f"array({', '.join(entries)})"
+    letter = f"array({', '.join(entries)})"
+    return f"concat({letter}, coalesce({_not_ours(own)}, array()))" if own else letter
 
 
 def _headers(frame: DataFrame) -> str:
-    """A record keeps the headers of the one it was made of, where they were read at all."""
-    return rows.HEADERS if rows.HEADERS in frame.columns else _NO_HEADERS
+    """A record keeps the headers of the one it was made of, where they were read at all; not Orion's own, which are
+    said of that record alone."""
+    return _not_ours(rows.HEADERS) if rows.HEADERS in frame.columns else _NO_HEADERS
+
+
+def _not_ours(headers: str) -> str:
+    return f"filter({headers}, h -> NOT startswith(h.key, '{OURS}'))"
 
 
 def _is_timeless(sink: Source) -> str:

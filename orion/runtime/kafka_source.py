@@ -47,6 +47,7 @@ class KafkaSource:
             # What a transaction has not committed has not happened.
             .option("kafka.isolation.level", "read_committed")
             .option("failOnDataLoss", "false" if self.over_gaps else "true")
-            # They cost every record an array, so only a source with columns over them asks for them.
-            .option("includeHeaders", "true" if source.schema.headers else "false")
+            # A dead letter keeps them, and counts on from the attempt that they tell. Of a record without any Spark
+            # makes nothing.
+            .option("includeHeaders", "true")
         )

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from orion.runtime.operators.late import METRIC
+
 Offsets = dict[str, dict[int, int]]
 
 
@@ -20,6 +22,7 @@ class Progress:
     scans: int = 1
 
     rows_in: int = 0
+    late: int = 0  # rows that a window was closed to; Spark's own aggregation tells them by group and batch
     rate: float = 0.0
     batches: int = 0
     offsets: Offsets = field(default_factory=dict)
@@ -40,10 +43,18 @@ class Progress:
             return
         self._seen = (run, batch)
         self.rows_in += int(report.get("numInputRows") or 0) // self.scans
+        self.late += _late(report)
         self.rate = float(report.get("processedRowsPerSecond") or 0.0)
         self.batches += 1
         self.watermark = report.get("eventTime", {}).get("watermark")
         self.durations = dict(report.get("durationMs", {}))
+
+
+def _late(report: dict[str, Any]) -> int:
+    """Of Spark's own aggregation by what it drops behind its watermark, of the keyed operators by what they tell."""
+    dropped = sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in report.get("stateOperators", []))
+    observed = report.get("observedMetrics") or {}
+    return dropped + sum(int(metrics.get(METRIC) or 0) for metrics in observed.values() if metrics)
 
 
 def slowest(scans: Iterable[Offsets]) -> Offsets:

@@ -55,6 +55,7 @@ class QueryStatus:
     group: str | None = None  # the consumer group that shows how far it is
     freshness_ms: int | None = None  # from the newest event's time to when its result could be read
     warning: str | None = None
+    late: int = 0
 
 
 class Job(Protocol):
@@ -234,6 +235,7 @@ class Supervised:
             self.run.membership.group if self.run else None,
             self.freshness_ms,
             self.run.warning if self.run else None,
+            progress.late,
         )
 
 

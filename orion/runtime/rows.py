@@ -10,12 +10,13 @@ DELETED = "__deleted"  # the row of a table is gone
 RAW_KEY, RAW_VALUE = "__raw_key", "__raw_value"
 TOPIC, STAMP = "__topic", "__stamp"  # the topic and Kafka's own timestamp of the record
 HEADERS = "__headers"  # the record's own, only where a source declares columns over them: they go along to the sink
+RECORD_HEADERS = "__record_headers"  # the same of every source, for the dead letter that a record may become
 
 # Where a row stands in the order of arrival, as bytes that sort: 8 of time, 8 that tell topic and partition, 8 of the
 # offset; an operator adds 4 for each row it makes of one.
 ORDER = "__order"
 
-META = (BAD, DELETED, RAW_KEY, RAW_VALUE, TOPIC, STAMP, HEADERS)
+META = (BAD, DELETED, RAW_KEY, RAW_VALUE, TOPIC, STAMP, HEADERS, RECORD_HEADERS)
 
 # What a writer takes: one row is one Kafka record.
 OUTGOING = "topic STRING, key BINARY, value BINARY, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"

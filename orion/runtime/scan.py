@@ -23,7 +23,7 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         f"'{VALUE}', CASE WHEN value IS NOT NULL THEN {value.struct} END)))"
     )
     headers = source.schema.headers
-    taken = ["key", "value", "topic", "partition", "offset", "timestamp", *(["headers"] if headers else [])]
+    taken = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
     # Spark's source knows no order between topics: the records' own times stand in for it.
     arrival = "arrival" if "arrival" in raw.columns else "unix_millis(timestamp)"
     frame = raw.selectExpr(*taken, f"{_order(arrival)} AS {rows.ORDER}", once)
@@ -46,6 +46,7 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         f"topic AS {rows.TOPIC}",
         f"unix_millis(timestamp) AS {rows.STAMP}",
         rows.ORDER,
+        f"headers AS {rows.RECORD_HEADERS}",
         *([f"headers AS {rows.HEADERS}"] if headers else []),
         f"partition AS {ROWPARTITION}",
         f"offset AS {ROWOFFSET}",
@@ -85,7 +86,7 @@ def _without_empty(frame: DataFrame, source: Source) -> DataFrame:
 def _with_time(frame: DataFrame, source: Source) -> DataFrame:
     """ROWTIME: the record's timestamp, or the column that the TIMESTAMP property names."""
     names = [quote(c.name) for c in source.row if c.name != ROWTIME]
-    carried = [rows.DELETED, rows.RAW_KEY, rows.RAW_VALUE, rows.TOPIC, rows.STAMP, rows.ORDER]
+    carried = [rows.DELETED, rows.RAW_KEY, rows.RAW_VALUE, rows.TOPIC, rows.STAMP, rows.ORDER, rows.RECORD_HEADERS]
     carried += [rows.HEADERS] if source.schema.headers else []
     if source.timestamp is None or source.query_id is not None:
         # What Orion writes carries its ROWTIME as the record's timestamp.

@@ -24,6 +24,7 @@ PLUGINS: dict[str, set[str]] = {
         "output",
         "prompt",
         "registry_client",
+        "repair",
         "spool",
         "target",
     },  # what commands share

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import BindError, Span, UnsupportedError
+from orion.errors import BindError, Span, UnsupportedError, UserError
 from orion.ksql.context import Context, SqlErrorConflict, Statement, missing
 from orion.ksql.parser import Parser
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import Ask, CreateConnector, DropConnector, Nothing, Step
+from orion.plan.tolerance import ALL, Tolerance
+from orion.plan.tolerance import PROPERTY as TOLERANCE
 
 STARTS = (("CREATE", "SINK", "CONNECTOR"), ("CREATE", "SOURCE", "CONNECTOR"), ("DROP", "CONNECTOR"))
 
@@ -36,9 +38,16 @@ class Create:
         if not topics:
             self._refuse("'topics' is missing.", "Name the topics to read, e.g. 'topics'='CLEAN_PLAYS'.")
         sources = tuple(self._source(topic, context) for topic in topics)
+        tolerance = self._tolerance(options.pop(TOLERANCE, context.properties.get(TOLERANCE, ALL)))
         settings, number = tuple(sorted(options.items())), context.catalog.version
-        connector = Connector(self.name, plugin.lower(), sources, settings, context.text, number)
+        connector = Connector(self.name, plugin.lower(), sources, settings, context.text, number, tolerance)
         return (CreateConnector(connector),)
+
+    def _tolerance(self, written: str) -> str:
+        try:
+            return str(Tolerance.parse(written))
+        except UserError as error:
+            raise BindError("INVALID_CONNECTOR", error.message, span=self.span, hint=error.hint) from None
 
     def _source(self, topic: str, context: Context) -> Source:
         """The stream or table over the topic says how its records are read."""

@@ -8,6 +8,7 @@ from orion.errors import BindError, Span
 from orion.ksql import ast, replacement
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.context import Context, check_free
+from orion.ksql.late_rows import with_late_rows
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
@@ -50,14 +51,18 @@ class CreateAs:
         prefix = "CSAS" if head.kind is Kind.STREAM else "CTAS"
         query_id = f"{prefix}_{head.name}_{context.catalog.version}"
         sink = self._sink(analysed, written, context.text, query_id)
+        relation = limited(analysed, written.ttl_ms(), head.span)
+        relation, keeps_late = with_late_rows(relation, written.late_rows(), context, head.span)
         query = Query(
             query_id,
-            limited(analysed, written.ttl_ms(), head.span),
+            relation,
             sink,
             analysed.sources,
             context.text,
             tuple(sorted(context.properties.items())),
             tasks=context.tasks,
+            tolerance=written.tolerance(),
+            keeps_late=keeps_late,
         )
         check_named(sink, context, head.span)
         schemas = registered(sink, declared=False)

@@ -11,6 +11,7 @@ from orion.ksql import ast, casts
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.bind import bind, is_null
 from orion.ksql.context import Context, Statement
+from orion.ksql.late_rows import with_late_rows
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_INSERT, With
 from orion.ksql.queries import parse_query
@@ -107,7 +108,18 @@ class InsertSelect:
         analysed = analyse(self.query, context)
         relation = self._fitted(analysed, sink)
         properties = tuple(sorted(context.properties.items()))
-        query = Query(query_id, relation, sink, analysed.sources, context.text, properties, tasks=context.tasks)
+        relation, keeps_late = with_late_rows(relation, None, context, self.span)
+        query = Query(
+            query_id,
+            relation,
+            sink,
+            analysed.sources,
+            context.text,
+            properties,
+            tasks=context.tasks,
+            tolerance=With.of({}, self.span, context.properties).tolerance(),
+            keeps_late=keeps_late,
+        )
         return (StartQuery(query),)
 
     def _query_id(self, context: Context) -> str:

@@ -16,7 +16,8 @@ from orion.ksql.functions import functions
 from orion.ksql.functions.declare import Fold
 from orion.plan.relations import AggregateCall
 from orion.plan.sources import Window, WindowKind
-from orion.runtime.operators.tasks import Arrived, Made, Operator, State
+from orion.runtime.operators.late import reason
+from orion.runtime.operators.tasks import Arrived, Late, Made, Operator, State
 from orion.runtime.operators.values import reader, writer
 
 # Which way a row goes: it gives to its group, takes back what an earlier one gave, or both in one step.
@@ -25,6 +26,7 @@ GIVE, UNDO, BOTH = 0, 1, 2
 Bounds = tuple[int, int]
 Steps = tuple[list[Any] | None, list[Any] | None]
 _FOREVER: Bounds = (0, 0)
+_NO_RESULT = (None, None, None, None)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Aggregator(Operator):
         each: bool = False,
         of_table: bool = False,
         ttl_ms: int | None = None,
+        keeps_late: bool = False,
     ) -> None:
         self.folds = folds
         self.window = window
@@ -80,6 +83,9 @@ class Aggregator(Operator):
         self.ttl_ms = ttl_ms  # a group without a window is deleted when it has got no row for so long
         self.final = final  # a window comes out once, when it closes
         self.each = each  # every row's change comes out; otherwise a batch's changes of a group come out as one
+        self.tells_late = window is not None
+        self.keeps_late = keeps_late  # a late row comes out by itself, with what its letter tells; else their number
+        self._late = 0
         # Of a batch's changed groups: what they hold (behind its time), what they came to before, a time of its own.
         self._pending: dict[tuple[bytes, Bounds], list[Any]] = {}
 
@@ -101,11 +107,16 @@ class Aggregator(Operator):
         elif self.window.kind is WindowKind.SESSION:
             yield from self._into_session(row, give or [], now, state)
         else:
+            closed = []
             for start in self._starts(row.time):
                 end = start + self.window.size_ms
                 if end > now - self.window.grace_ms:
                     place = row.key + struct.pack(">q", start)
                     yield from self._fold_in(row, (give, take), (start, end), place, state)
+                else:
+                    closed.append((start, end))
+            if closed:
+                yield from self._too_late(row, closed, now)
         yield from self._close(state, now)
 
     def end(self, state: State) -> Iterator[Made]:
@@ -113,6 +124,18 @@ class Aggregator(Operator):
             after = None if kept is None else self._results(kept[1])
             yield self._made(key, bounds, kept[0] if time is None else time, before, after)
         self._pending.clear()
+        if self._late:
+            yield Made(b"", state.now, _NO_RESULT, Late(self._late))
+            self._late = 0
+
+    def _too_late(self, row: Arrived, closed: list[Bounds], now: int) -> Iterator[Made]:
+        """A row that some of its windows don't take any more counts once."""
+        assert self.window is not None
+        if self.keeps_late:
+            why = reason(closed, self.window.grace_ms, now)
+            yield Made(row.key, row.time, _NO_RESULT, Late(1, why, row.row))
+        else:
+            self._late += 1
 
     def _arguments(self, given: Iterable[Any] | None) -> list[Any]:
         """The aggregates' arguments as their folds see them."""
@@ -170,6 +193,7 @@ class Aggregator(Operator):
         start = min([row.time, *(s[0] for s in near)])
         end = max([row.time, *(s[1] for s in near)])
         if end < closed:
+            yield from self._too_late(row, [(start, end)], now)
             return
         folded = [c.zero() for c in self._calls]
         for session in near:

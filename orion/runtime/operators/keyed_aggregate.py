@@ -7,23 +7,26 @@ from pyspark.sql import DataFrame
 from orion.plan.relations import Aggregate, AggregateCall
 from orion.plan.sources import ROWTIME, WINDOWEND, WINDOWSTART
 from orion.runtime import packing, rows
+from orion.runtime.operators import late
 from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, Retraction
 from orion.runtime.operators.native_aggregate import finished
-from orion.runtime.operators.tasks import KEY, NO_DATA, TIME, Spread, arriving
+from orion.runtime.operators.tasks import KEY, NO_DATA, NO_ROW, TIME, Spread, arriving
 from orion.runtime.operators.values import from_plain, plain_type, to_plain
 from orion.schema import SqlType
 
 _BEFORE, _AFTER = "__before", "__after"
 
 
-def apply(relation: Aggregate, frame: DataFrame, spread: Spread) -> DataFrame:
+def apply(relation: Aggregate, frame: DataFrame, spread: Spread, *, keeps_late: bool = False) -> DataFrame:
     groups = [k.expr.type for k in relation.keys]
     arguments = [(a.spark, a.type) for c in relation.calls for a in c.args]
     if relation.of_table:
         given = _changes_of_table(relation, frame, spread)
     else:
         key = [k.expr for k in relation.keys]
-        given = arriving(frame.where(packing.present(key)), packing.packed(key), side=str(GIVE), data=_data(arguments))
+        row = late.kept(frame) if keeps_late else NO_ROW
+        there = frame.where(packing.present(key))
+        given = arriving(there, packing.packed(key), row, side=str(GIVE), data=_data(arguments))
     aggregator = Aggregator(
         Folds(relation.calls),
         relation.window,
@@ -31,15 +34,20 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread) -> DataFrame:
         each=relation.each,
         of_table=bool(relation.of_table),
         ttl_ms=relation.ttl_ms,
+        keeps_late=keeps_late,
     )
     folds = _results(relation.calls)
     output = {WINDOWSTART: "BIGINT", WINDOWEND: "BIGINT", _BEFORE: folds, _AFTER: folds}
     folded = spread.apply(given, aggregator, output)
+    if aggregator.tells_late:
+        folded = late.told(folded, keep=keeps_late)
     # A group's key is read once, however many columns are made of it.
     folded = folded.selectExpr("*", f"{packing.unpacked(KEY, groups)} AS __group")
     keys = [f"{packing.column('__group', at, k.expr.type)} AS {k.name}" for at, k in enumerate(relation.keys)]
     bounds = [WINDOWSTART, WINDOWEND] if relation.window else []
-    shaped = folded.selectExpr(*keys, *bounds, f"{TIME} AS {ROWTIME}", rows.ORDER, _BEFORE, _AFTER)
+    shaped = folded.selectExpr(
+        *keys, *bounds, f"{TIME} AS {ROWTIME}", rows.ORDER, _BEFORE, _AFTER, *late.carried(folded)
+    )
     return finished(relation, _judged(relation, shaped))
 
 
@@ -111,10 +119,12 @@ def _data_type(types: list[SqlType]) -> str:
 def _judged(relation: Aggregate, folded: DataFrame) -> DataFrame:
     """Groups that are, or were, in the result; those that no longer are come as deletions."""
     judged = _with_visibility(relation, _with_visibility(relation, folded, _BEFORE), _AFTER)
-    shown = judged.where(f"{_BEFORE}_visible OR {_AFTER}_visible")
+    beside = late.carried(folded)
+    bad = f"{rows.BAD} IS NOT NULL OR " if beside else ""
+    shown = judged.where(f"{bad}{_BEFORE}_visible OR {_AFTER}_visible")
     names = [k.name for k in relation.keys] + ([WINDOWSTART, WINDOWEND] if relation.window else [])
     flat = [f"{from_plain(f'coalesce({_AFTER}, {_BEFORE}).{c.name}', c.type)} AS {c.name}" for c in relation.calls]
-    return shown.selectExpr(*names, ROWTIME, rows.ORDER, *flat, f"NOT {_AFTER}_visible AS {rows.DELETED}")
+    return shown.selectExpr(*names, ROWTIME, rows.ORDER, *flat, f"NOT {_AFTER}_visible AS {rows.DELETED}", *beside)
 
 
 def _with_visibility(relation: Aggregate, frame: DataFrame, side: str) -> DataFrame:

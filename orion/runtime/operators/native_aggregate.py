@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from orion.plan.relations import Aggregate
 from orion.plan.sources import ROWTIME, WINDOWEND, WINDOWSTART
 from orion.runtime import rows
+from orion.runtime.operators import late
 from orion.schema import quote
 
 _TIME = "__time"
@@ -40,4 +41,4 @@ def finished(relation: Aggregate, folded: DataFrame) -> DataFrame:
     taken = {i.name for i in relation.items}
     bounds = [n for n in (WINDOWSTART, WINDOWEND) if relation.window is not None and n not in taken]
     items = [f"{i.expr.spark} AS {quote(i.name)}" for i in relation.items]
-    return folded.selectExpr(*items, *bounds, ROWTIME, rows.DELETED, rows.ORDER)
+    return folded.selectExpr(*items, *bounds, ROWTIME, rows.DELETED, rows.ORDER, *late.carried(folded))

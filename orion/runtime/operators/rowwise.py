@@ -9,7 +9,20 @@ from pyspark.sql import DataFrame
 from orion.plan.relations import Distinct, Named, Settle
 from orion.plan.sources import ROWTIME, Window
 from orion.runtime import packing, rows
-from orion.runtime.operators.tasks import KEY, TIME, Arrived, Made, Operator, Spread, State, arriving, kept
+from orion.runtime.operators import late
+from orion.runtime.operators.tasks import (
+    KEY,
+    NO_DATA,
+    TIME,
+    Arrived,
+    Late,
+    Made,
+    Operator,
+    Spread,
+    State,
+    arriving,
+    kept,
+)
 from orion.schema import quote
 
 _OUT = {"__out": "BINARY", "__gone": "BOOLEAN"}
@@ -40,10 +53,14 @@ class Visible(Operator):
 
 
 class First(Operator):
-    """Of rows that are the same, the first in each window; the row itself is the key."""
+    """Of rows that are the same, the first in each window; the row itself is the key. `data` is what the letter of a
+    late row tells, where they are kept."""
 
-    def __init__(self, window: Window) -> None:
+    tells_late = True
+
+    def __init__(self, window: Window, *, keeps_late: bool = False) -> None:
         self.window = window
+        self.keeps_late = keeps_late
 
     def take(self, row: Arrived, state: State) -> Iterator[Made]:
         now = state.see(row.time)
@@ -52,7 +69,12 @@ class First(Operator):
         start = row.time // self.window.size_ms * self.window.size_ms
         place = row.key + start.to_bytes(8, "big", signed=True)
         closes = start + self.window.size_ms + self.window.grace_ms
-        if closes <= now or state.get(place) is not None:
+        if closes <= now:
+            bounds = (start, start + self.window.size_ms)
+            why = late.reason([bounds], self.window.grace_ms, now) if self.keeps_late else None
+            yield Made(row.key, row.time, (None, False), Late(1, why, row.data[0] if self.keeps_late else None))
+            return
+        if state.get(place) is not None:
             return
         state.put(place, True)
         state.schedule(closes, place, self.window.size_ms)
@@ -64,14 +86,16 @@ def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
     return _shaped(made, relation.columns, relation.keys)
 
 
-def distinct(relation: Distinct, frame: DataFrame, spread: Spread) -> DataFrame:
-    made = spread.apply(_rows(frame, relation.columns, len(relation.columns)), First(relation.window), _OUT)
-    return _shaped(made, relation.columns, len(relation.columns))
+def distinct(relation: Distinct, frame: DataFrame, spread: Spread, *, keeps_late: bool = False) -> DataFrame:
+    data = f"named_struct('late', {late.kept(frame)})" if keeps_late else NO_DATA
+    given = _rows(frame, relation.columns, len(relation.columns), data)
+    made = spread.apply(given, First(relation.window, keeps_late=keeps_late), _OUT)
+    return _shaped(late.told(made, keep=keeps_late), relation.columns, len(relation.columns))
 
 
-def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:
+def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: str = NO_DATA) -> DataFrame:
     every = [c.expr for c in columns]
-    return arriving(frame, packing.packed(every[:keys]), kept(packing.packed(every)))
+    return arriving(frame, packing.packed(every[:keys]), kept(packing.packed(every)), data=data)
 
 
 def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:
@@ -83,9 +107,11 @@ def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame
         TIME,
         "__gone",
         rows.ORDER,
+        *late.carried(made),
     )
     read = [
         f"{packing.column('__on' if at < keys else '__out', at, t)} AS {quote(c.name)}"
         for at, (c, t) in enumerate(zip(columns, types, strict=True))
     ]
-    return frame.selectExpr(*read, f"{TIME} AS {ROWTIME}", f"__gone AS {rows.DELETED}", rows.ORDER)
+    told = (f"{TIME} AS {ROWTIME}", f"__gone AS {rows.DELETED}", rows.ORDER)
+    return frame.selectExpr(*read, *told, *late.carried(made))

@@ -23,7 +23,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from orion.plan.sources import ROWTIME
 from orion.runtime import rows
 
-KEY, SIDE, ROW, TIME, DATA = "__key", "__side", "__row", "__rowtime", "__data"
+KEY, SIDE, ROW, TIME, DATA, LATE = "__key", "__side", "__row", "__rowtime", "__data", "__late"
+NO_ROW = "CAST(NULL AS BINARY)"
 NO_DATA = "CAST(NULL AS STRUCT<none: BOOLEAN>)"
 
 
@@ -38,16 +39,28 @@ class Arrived(NamedTuple):
     order: bytes = b""
 
 
+class Late(NamedTuple):
+    """Rows that came too late for their window: how many; or one, with why, and what its letter tells."""
+
+    rows: int
+    why: str | None = None
+    row: bytes | None = None
+
+
 class Made(NamedTuple):
-    """A row that leaves an operator: `values` by the operator's own output columns."""
+    """A row that leaves an operator: `values` by the operator's own output columns. With `late` it is none of the
+    result's: it tells of rows that came too late, beside it."""
 
     key: bytes
     time: int
     values: tuple[Any, ...]
+    late: Late | None = None
 
 
 class Operator:
     """What a task does with each row. It is sent to Spark's workers, so it pickles and keeps nothing of its own."""
+
+    tells_late: bool = False  # some of what it makes has `late`
 
     def take(self, row: Arrived, state: State) -> Iterator[Made]:
         raise NotImplementedError
@@ -97,6 +110,12 @@ class State:
             self.put(_CLOCK, (time, clock[1]))
             return time
         return int(clock[0])
+
+    @property
+    def now(self) -> int:
+        """How far the stream has come; -1 before its first row."""
+        clock = self.get(_CLOCK)
+        return -1 if clock is None else int(clock[0])
 
     def schedule(self, when: int, key: bytes, width: int = 1) -> None:
         """Have `key` come out of `due` once time has come that far; `width` is how finely it is kept."""
@@ -170,19 +189,19 @@ class Spread:
     def apply(self, frame: DataFrame, operator: Operator, output: Mapping[str, str]) -> DataFrame:
         """Run the operator over what `arriving` makes.
 
-        Out come KEY, TIME, rows.ORDER and the operator's own columns (`output`: their names and Spark's types).
+        Out come KEY, TIME, rows.ORDER and the operator's own columns (`output`: their names and Spark's types); of one
+        that tells of late rows LATE too, which `late.told` takes away again.
         """
         task = f"pmod(hash({KEY}), {self.tasks}) AS __task" if self.tasks > 1 else "0 AS __task"
         spread = frame.selectExpr("*", task)
         columns = {KEY: "BINARY", TIME: "BIGINT", rows.ORDER: "BINARY", **output}
+        columns |= {LATE: "STRUCT<rows: BIGINT, why: STRING, row: BINARY>"} if operator.tells_late else {}
         schema = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
         processor = Task(operator, tuple(output))
         return spread.groupBy("__task").transformWithState(processor, schema, "Update", "None")
 
 
-def arriving(
-    frame: DataFrame, key: str, row: str = "CAST(NULL AS BINARY)", *, side: str = "0", data: str = NO_DATA
-) -> DataFrame:
+def arriving(frame: DataFrame, key: str, row: str = NO_ROW, *, side: str = "0", data: str = NO_DATA) -> DataFrame:
     """A frame's rows as an operator takes them; `key`, `row`, `side` and `data` are Spark SQL."""
     time = TIME if TIME in frame.columns else ROWTIME
     return frame.selectExpr(
@@ -207,9 +226,11 @@ class Task(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
         arrived = in_order_of_arrival(_arrived(row) for row in rows)
-        make = Row(KEY, TIME, _ORDER, *self.names)
+        tells_late = self.operator.tells_late
+        make = Row(KEY, TIME, _ORDER, *self.names, *((LATE,) if tells_late else ()))
         for order, made in run(self.operator, arrived, State(self.shelf)):
-            yield make(made.key, made.time, order, *made.values)
+            beside = (made.late,) if tells_late else ()
+            yield make(made.key, made.time, order, *made.values, *beside)
 
     def close(self) -> None:
         pass

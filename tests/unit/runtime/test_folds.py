@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orion.plan.relations import AggregateCall, Expr
 from orion.plan.sources import Window, WindowKind
 from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, Retraction
-from orion.runtime.operators.tasks import Arrived, Made, State, run
+from orion.runtime.operators.tasks import Arrived, Late, Made, State, run
 from orion.schema import Scalar
 from tests.unit.runtime.test_joins import Memory, made
 
@@ -31,7 +31,12 @@ def at(key: str, *times: int) -> list[Arrived]:
 
 
 def told(found: list[Made]) -> list[tuple[str, int, int, int | None]]:
-    return [(m.key.decode(), m.values[0], m.values[1], m.values[3] and m.values[3]["n"]) for m in found]
+    results = [m for m in found if m.late is None]
+    return [(m.key.decode(), m.values[0], m.values[1], m.values[3] and m.values[3]["n"]) for m in results]
+
+
+def late(found: list[Made]) -> list[Late]:
+    return [m.late for m in found if m.late is not None]
 
 
 def test_every_row_is_a_change() -> None:
@@ -48,6 +53,45 @@ def test_late_is_judged_by_the_stream_not_by_the_batch() -> None:
     wanted = [("a", 0, 10, 1), ("b", 10, 20, 1), ("a", 0, 10, 2), ("b", 10, 20, 2)]
     for batch in (1, 2, 5):
         assert told(made(count(TUMBLING), rows, batch=batch)) == wanted
+
+
+@pytest.mark.parametrize("batch", [1, 2, 5])
+def test_rows_too_late_for_their_window_are_counted(batch: int) -> None:
+    rows = at("a", 1, 15, 2, 9, 16, 3)  # 15 closes the window from 0 to 10, with its grace of 5
+    for how in ({}, {"final": True}, {"each": False}):
+        found = late(made(count(TUMBLING, **how), rows, batch=batch))
+        assert sum(one.rows for one in found) == 3
+        assert {(one.why, one.row) for one in found} == {(None, None)}
+
+
+def test_a_late_row_that_is_kept_comes_out_with_the_reason() -> None:
+    rows = [Arrived(b"a", row, time) for row, time in ((b"one", 1), (b"two", 15), (b"three", 9))]
+    (found,) = [m for m in made(count(TUMBLING, keeps_late=True), rows) if m.late is not None]
+    assert (found.key, found.time) == (b"a", 9)
+    assert found.late == Late(
+        1,
+        "the window from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.010Z was closed: "
+        "the stream had come to 1970-01-01T00:00:00.015Z, and its grace is 5 ms",
+        b"three",
+    )
+
+
+def test_a_row_that_some_of_its_windows_still_take_is_late_once() -> None:
+    hopping = Window(WindowKind.HOPPING, 30, 10, 0)
+    found = made(count(hopping, keeps_late=True), [Arrived(b"a", b"r", time) for time in (45, 29)])
+    assert told(found)[-1] == ("a", 20, 50, 2)
+    (one,) = late(found)
+    assert "from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.030Z (and 1 more) was closed" in (one.why or "")
+
+
+def test_a_row_too_late_for_any_session_is_counted() -> None:
+    session = Window(WindowKind.SESSION, 10, 10, 5)
+    assert [one.rows for one in late(made(count(session), at("a", 0, 100, 84, 85)))] == [1]
+
+
+def test_without_a_window_no_row_is_late() -> None:
+    assert not count().tells_late
+    assert not late(made(count(), at("a", 100, 1)))
 
 
 def test_a_row_falls_into_every_window_that_covers_it() -> None:

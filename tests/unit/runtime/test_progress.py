@@ -90,3 +90,13 @@ def test_a_topic_that_is_scanned_twice_stands_where_the_slower_scan_stands() -> 
     for sources in ([ahead, behind], [behind, ahead]):
         progress.take({**report(0), "sources": sources})
         assert progress.offsets == {"t": {0: 0, 1: 3}}
+
+
+def test_late_rows_are_those_behind_sparks_watermark_and_those_that_operators_tell() -> None:
+    progress = Progress()
+    states = [{"numRowsDroppedByWatermark": 2}, {"numRowsDroppedByWatermark": 1}, {}]
+    observed = {"late_0": {"late": 4}, "late_1": {"late": 0}, "other": {"else": 7}}
+    progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
+    progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
+    progress.take(report(1, 10) | {"observedMetrics": {"late_0": None}})
+    assert progress.late == 7

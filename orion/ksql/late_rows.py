@@ -1,0 +1,62 @@
+"""WITH (LATE_ROWS='keep'): rows that come too late for their window become dead letters, and are not only counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orion.errors import BindError, Span
+from orion.ksql.context import Context
+from orion.plan.relations import Aggregate, Distinct, Filter, Project, Relation, inputs
+
+PROPERTY = "orion.late.rows"
+_WHY_KEYED = "late rows are kept"
+
+
+def with_late_rows(relation: Relation, written: str | None, context: Context, span: Span) -> tuple[Relation, bool]:
+    """The relation as it must be for what the clause or the session wants, and whether late rows are kept.
+
+    Spark's own aggregation drops late rows without a word, so to keep them takes the keyed operator.
+    """
+    if (written or context.properties.get(PROPERTY, "count")) != "keep":
+        return relation, False
+    if _is_kept(relation):
+        return _keyed(relation), True
+    if written is None:  # the session speaks of whatever has a window
+        return relation, False
+    nested = _has_window(relation)
+    raise BindError(
+        "INVALID_PROPERTY",
+        "LATE_ROWS='keep' needs the window in the statement's own GROUP BY or DISTINCT."
+        if nested
+        else "LATE_ROWS is for windows: no row comes too late for this query.",
+        span=span,
+        hint="Make the inner query a statement of its own." if nested else None,
+    )
+
+
+def _is_kept(relation: Relation) -> bool:
+    """Whether the outermost operator has the window, and no other has one."""
+    match relation:
+        case Project(inner) | Filter(inner, of_table=False):
+            return _is_kept(inner)
+        case Aggregate(window=window):
+            return window is not None and not _has_window(relation.input)
+        case Distinct():
+            return not _has_window(relation.input)
+        case _:
+            return False
+
+
+def _has_window(relation: Relation) -> bool:
+    own = isinstance(relation, Distinct) or (isinstance(relation, Aggregate) and relation.window is not None)
+    return own or any(map(_has_window, inputs(relation)))
+
+
+def _keyed(relation: Relation) -> Relation:
+    match relation:
+        case Project() | Filter():
+            return replace(relation, input=_keyed(relation.input))
+        case Aggregate(keyed=None):
+            return replace(relation, keyed=_WHY_KEYED)
+        case _:
+            return relation

@@ -1,0 +1,114 @@
+-- Dead letters: how many a query bears, and rows that come too late for a window.
+
+CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON');
+
+-- plan:
+--   topic STRICT: partitions as in
+--   define stream STRICT over topic STRICT (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+--   query CSAS_STRICT_1 (stateless, exactly once) -> topic STRICT, dead letters dlq.STRICT
+--     errors tolerance none: it stops at the first dead letter
+--     project K, V
+--       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+CREATE STREAM strict WITH (errors_tolerance = 'none') AS SELECT * FROM s;
+
+-- with: errors.tolerance=0.5%
+-- plan:
+--   query INSERTQUERY_3 (stateless, exactly once) -> topic STRICT, dead letters dlq.STRICT
+--     errors tolerance 0.5%: it stops when more of the last 1000 records are dead letters
+--     project K, V
+--       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+INSERT INTO strict SELECT * FROM s;
+
+-- with: errors.tolerance=none
+-- plan:
+--   topic LOOSE: partitions as in
+--   define stream LOOSE over topic LOOSE (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+--   query CSAS_LOOSE_4 (stateless, exactly once) -> topic LOOSE, dead letters dlq.LOOSE
+--     project K, V
+--       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+CREATE STREAM loose WITH (errors_tolerance = 'all') AS SELECT * FROM s;
+
+-- error: BindError INVALID_PROPERTY 1:15
+-- message: 'some' is not a tolerance.
+-- hint: It is all, none, or a share of the records: 0.01 or 1%.
+CREATE STREAM wrong WITH (errors_tolerance = 'some') AS SELECT * FROM s;
+
+-- plan:
+--   set errors.tolerance to 1%
+SET 'errors.tolerance' = '1%';
+
+-- error: BindError INVALID_PROPERTY 1:5
+-- message: 'errors.tolerance': '200%' is not a tolerance. It is all, none, or a share of the records: 0.01 or 1%.
+SET 'errors.tolerance' = '200%';
+
+-- plan:
+--   start sink LAKE (delta) from in
+--     errors tolerance none: it stops at the first dead letter
+CREATE SINK CONNECTOR lake WITH ('connector.class' = 'delta', 'topics' = 'in', 'errors.tolerance' = 'none');
+
+-- error: BindError INVALID_CONNECTOR 1:23
+-- message: 'often' is not a tolerance.
+-- hint: It is all, none, or a share of the records: 0.01 or 1%.
+CREATE SINK CONNECTOR other WITH ('connector.class' = 'delta', 'topics' = 'in', 'errors.tolerance' = 'often');
+
+-- A source bears whatever its records are.
+
+-- error: BindError UNKNOWN_PROPERTY 1:15
+-- message: There is no property ERRORS_TOLERANCE.
+-- hint: Properties are CLEANUP_POLICY, FORMAT, KAFKA_TOPIC, KEY_DELIMITER, KEY_FORMAT, PARTITIONS, REPLICAS, RETENTION_MS, SOURCED_BY_CONNECTOR, TIMESTAMP, TIMESTAMP_FORMAT, VALUE_DELIMITER, VALUE_FORMAT, WINDOW_SIZE, WINDOW_TYPE, WRAP_SINGLE_VALUE.
+CREATE STREAM src (v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON', ERRORS_TOLERANCE = 'none');
+
+-- Late rows: Spark's own aggregation only counts them.
+
+-- plan:
+--   topic COUNTED: partitions as in, cleanup.policy=compact,delete
+--   define table COUNTED over topic COUNTED (key KAFKA, value JSON, window TUMBLING ( SIZE 1000 MILLISECONDS )): K VARCHAR(STRING) PRIMARY KEY, N BIGINT
+--   query CTAS_COUNTED_7 (stateful, exactly once) -> topic COUNTED, dead letters dlq.COUNTED
+--     aggregate K, COUNT(*) AS N
+--       by K
+--       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
+--       operator Spark's own aggregation
+--       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+CREATE TABLE counted WITH (late_rows = 'count') AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k;
+
+-- plan:
+--   topic KEPT: partitions as in, cleanup.policy=compact,delete
+--   define table KEPT over topic KEPT (key KAFKA, value JSON, window TUMBLING ( SIZE 1000 MILLISECONDS )): K VARCHAR(STRING) PRIMARY KEY, N BIGINT
+--   query CTAS_KEPT_9 (stateful, exactly once) -> topic KEPT, dead letters dlq.KEPT
+--     late rows are kept: they go to dlq.KEPT
+--     aggregate K, COUNT(*) AS N
+--       by K
+--       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
+--       operator keyed tasks in Python: late rows are kept
+--       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+CREATE TABLE kept WITH (late_rows = 'keep') AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k;
+
+-- What the session says goes for what has a window.
+
+-- with: orion.late.rows=keep
+-- plan:
+--   topic PLAIN: partitions as in
+--   define stream PLAIN over topic PLAIN (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+--   query CSAS_PLAIN_11 (stateless, exactly once) -> topic PLAIN, dead letters dlq.PLAIN
+--     project K, V
+--       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+CREATE STREAM plain AS SELECT * FROM s;
+
+-- with: orion.late.rows=keep
+-- plan:
+--   topic FIRSTS: partitions as in
+--   define stream FIRSTS over topic FIRSTS (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+--   query CSAS_FIRSTS_13 (stateful, exactly once) -> topic FIRSTS, dead letters dlq.FIRSTS
+--     late rows are kept: they go to dlq.FIRSTS
+--     distinct K, V in TUMBLING ( SIZE 1000 MILLISECONDS )
+--       project K, V
+--         scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
+CREATE STREAM firsts AS SELECT DISTINCT k, v FROM s WINDOW TUMBLING (SIZE 1 SECOND);
+
+-- error: BindError INVALID_PROPERTY 1:14
+-- message: LATE_ROWS is for windows: no row comes too late for this query.
+CREATE TABLE never WITH (late_rows = 'keep') AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
+
+-- error: BindError INVALID_PROPERTY 1:14
+-- message: LATE_ROWS is count or keep.
+CREATE TABLE never WITH (late_rows = 'drop') AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
