@@ -7,13 +7,13 @@
     sources/               where the query began; not read again after the first batch
     orion.json             Orion's own: whose folder this is, and which topics it stands for
 
-Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2, and what
-`verify` says:
+Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2 and its
+default file manager, and what `verify` says:
 
 | damage | Spark | here |
 |---|---|---|
 | all is gone; `offsets` and `commits` of a query without state | begins from zero, without a word | refused |
-| another number in the last entry of `offsets` | "Checksum error", if the checksums are still there | refused |
+| another number in the last entry of `offsets` | reads on from there: rows lost, or read twice | refused by checksum |
 | an older copy of the folder | does what came since again, in batches that are written already | refused |
 | last entry of `offsets` gone | does the batch before it again, then "Concurrent update to the log" | refused |
 | last but one entry of `offsets` gone | "batch 2 doesn't exist" | refused |
@@ -26,8 +26,8 @@ Spark believes what it finds. What it does with a folder that something was done
 | `state` gone | refuses to start | refused |
 | an old entry of `offsets`, `sources`, the state's `_metadata` gone | goes on, and is right | trusted |
 
-Which file manager Spark is told to use (see orion.runtime.session) matters: its own default reads the logs without
-their checksums (`.N.crc`), and reads on from a changed number without a word.
+The default file manager reads the logs without their checksums (`.N.crc`). The one that orion.runtime.session chooses
+reads them, and ends a query whose entry doesn't match with "Checksum error".
 """
 
 from __future__ import annotations
