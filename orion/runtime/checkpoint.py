@@ -7,8 +7,8 @@
     sources/               where the query began; not read again after the first batch
     orion.json             Orion's own: whose folder this is, and which topics it stands for
 
-Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2, and what
-`verify` says:
+Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2 and its
+default file manager, and what `verify` says:
 
 | damage | Spark | here |
 |---|---|---|
@@ -26,7 +26,8 @@ Spark believes what it finds. What it does with a folder that something was done
 | `state` gone | refuses to start | refused |
 | an old entry of `offsets`, `sources`, the state's `_metadata` gone | goes on, and is right | trusted |
 
-The checksums (`.N.crc`) are there, but Spark reads its logs without them.
+The default file manager reads the logs without their checksums (`.N.crc`). The one that orion.runtime.session chooses
+reads them, and ends a query whose entry doesn't match with "Checksum error".
 """
 
 from __future__ import annotations
