@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from orion import profiles
 from orion.errors import UserError, hint_nearest
+from orion.plan.relations import Guarantee
 from orion.plan.steps import SetProperty, SetVariable, Step
 
 # What has an effect: the values it may have, or the least whole number.
 EFFECTIVE: dict[str, tuple[str, ...] | int] = {
     "auto.offset.reset": ("earliest", "latest"),
     "cache.max.bytes.buffering": 0,
+    "orion.fast.batch.ms": 5000,
+    "orion.guarantee": tuple(Guarantee),
+    "orion.max.future.ms": 0,
     "orion.max.records.per.batch": 1,
+    "orion.profile": profiles.NAMES,
     "orion.tasks": 1,
     "orion.trigger.ms": 0,
 }
