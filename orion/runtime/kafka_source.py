@@ -10,16 +10,21 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from orion.plan.relations import Relation, looked_up
 from orion.plan.sources import Source
+from orion.runtime.scan import LATEST
 
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """`starting` is where a query without a checkpoint begins: earliest or latest."""
+    """`starting` is where a query without a checkpoint begins: earliest or latest.
+
+    A record whose time is more than `most_ahead_ms` beyond its batch's is no row; 0: there is no such bound.
+    """
 
     spark: SparkSession
     bootstrap: str
     starting: str
     most_records: int
+    most_ahead_ms: int = 0
 
     def reader_of(self, relation: Relation) -> Callable[[Source], DataFrame]:
         """How a relation's sources are read: tables that it looks things up in from their beginning, and at once."""
@@ -28,10 +33,17 @@ class KafkaSource:
 
     def stream(self, source: Source) -> DataFrame:
         started = self._topic(source).option("startingOffsets", self.starting)
-        return started.option("maxOffsetsPerTrigger", self.most_records).load()
+        return self._bounded(started.option("maxOffsetsPerTrigger", self.most_records).load())
 
     def _whole(self, source: Source) -> DataFrame:
-        return self._topic(source).option("startingOffsets", "earliest").load()
+        return self._bounded(self._topic(source).option("startingOffsets", "earliest").load())
+
+    def _bounded(self, raw: DataFrame) -> DataFrame:
+        """With the latest time that a record may have. `current_timestamp()` of a stream is its batch's own time: one
+        that runs again judges as it did before."""
+        if not self.most_ahead_ms:
+            return raw
+        return raw.selectExpr("*", f"unix_millis(current_timestamp()) + {self.most_ahead_ms}L AS {LATEST}")
 
     def _topic(self, source: Source) -> DataStreamReader:
         return (
@@ -41,6 +53,6 @@ class KafkaSource:
             # What a transaction has not committed has not happened.
             .option("kafka.isolation.level", "read_committed")
             .option("failOnDataLoss", "true")
-            # They cost every record an array, so only a source with columns over them asks for them.
-            .option("includeHeaders", "true" if source.schema.headers else "false")
+            # They cost every record an array, so only a source that needs them asks for them.
+            .option("includeHeaders", "true" if source.schema.headers or source.headed else "false")
         )
