@@ -17,7 +17,7 @@ from orion.runtime.scan import LATEST
 class KafkaSource:
     """`starting` is where a query without a checkpoint begins: earliest or latest.
 
-    A record whose time is more than `most_ahead_ms` beyond its batch's is no row; 0: there is no such bound.
+    A batch reads `most_records`; one whose time is more than `most_ahead_ms` beyond the batch's is no row. 0: any.
     """
 
     spark: SparkSession
@@ -33,7 +33,9 @@ class KafkaSource:
 
     def stream(self, source: Source) -> DataFrame:
         started = self._topic(source).option("startingOffsets", self.starting)
-        return self._bounded(started.option("maxOffsetsPerTrigger", self.most_records).load())
+        if self.most_records:
+            started = started.option("maxOffsetsPerTrigger", self.most_records)
+        return self._bounded(started.load())
 
     def _whole(self, source: Source) -> DataFrame:
         return self._bounded(self._topic(source).option("startingOffsets", "earliest").load())

@@ -90,3 +90,10 @@ def test_a_topic_that_is_scanned_twice_stands_where_the_slower_scan_stands() -> 
     for sources in ([ahead, behind], [behind, ahead]):
         progress.take({**report(0), "sources": sources})
         assert progress.offsets == {"t": {0: 0, 1: 3}}
+
+
+def test_what_a_lane_counts_through_spark_adds_up() -> None:
+    progress = Progress()
+    for batch, (records, letters) in enumerate(((10, 1), (5, 0))):
+        progress.take(report(batch) | {"observedMetrics": {"written": {"records": records, "letters": letters}}})
+    assert (progress.records, progress.letters) == (15, 1)
