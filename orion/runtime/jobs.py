@@ -110,7 +110,7 @@ class QueryJob:
         run = around.join(self.id, topics)
         try:
             if query.guarantee is Guarantee.FAST:
-                run.stream = self._start_fast(query)
+                run.stream, run.endless = self._start_fast(query), True
                 return run
             lane = ExactLane(run, around.permit(run, self.dead_letters, [query.sink.topic]), on_written)
             frame = outgoing(query, around.source.reader_of(query.relation), self._seen(query))

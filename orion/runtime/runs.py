@@ -32,6 +32,7 @@ class Run:
     membership: Membership
     slots: int
     stream: StreamingQuery | None = None
+    endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     _fresh: bool = True  # its first batch may have been written before
     _draining: bool = False
     _ended_by: OrionError | None = field(default=None)
@@ -85,7 +86,9 @@ class Run:
 
     @property
     def idle(self) -> bool:
-        return self.stream is None or not self.stream.isActive or not self.stream.status["isTriggerActive"]
+        if self.endless or self.stream is None:
+            return True
+        return not self.stream.isActive or not self.stream.status["isTriggerActive"]
 
     def close(self) -> None:
         self.membership.close()

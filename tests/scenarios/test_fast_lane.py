@@ -63,6 +63,7 @@ def test_fast_statement(orion: Orion, queries: dict[str, str], kafka: Kafka, unt
     send_all(kafka, "fl", bad)
     until(lambda: rows(everything(kafka, "FL_FAST")) == expected and len(everything(kafka, "dlq.FL_FAST")) == 2, 60)
 
+    check_told(orion, queries)
     check_headers(kafka, queries["FL_FAST"])
     check_letters(kafka, queries["FL_FAST"], ahead)
 
@@ -83,6 +84,15 @@ def test_fast_statement(orion: Orion, queries: dict[str, str], kafka: Kafka, unt
     assert all(json.loads(r.value or b"")["RT"] == r.timestamp for r in everything(kafka, "FL_EXACT"))
     wanted = Counter(tag for _, tag in expected.elements())
     until(lambda: last_counts(kafka) == wanted, 60)
+
+
+def check_told(orion: Orion, queries: dict[str, str]) -> None:
+    for name, guarantee in (("FL_FAST", "fast"), ("FL_EXACT", "exact")):
+        described = orion.execute(f"DESCRIBE {name};")[0]["sourceDescription"]
+        assert [(q["id"], q["guarantee"]) for q in described["writeQueries"]] == [(queries[name], guarantee)]
+        explained = orion.execute(f"EXPLAIN {queries[name]};")[0]["queryDescription"]
+        assert explained["lane"].startswith(f"lane {guarantee}: ")
+        assert explained["lane"] in explained["executionPlan"]
 
 
 def check_headers(kafka: Kafka, query: str) -> None:
