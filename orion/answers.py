@@ -11,7 +11,7 @@ from orion.ksql.functions import signatures as written
 from orion.ksql.functions.declare import Function
 from orion.ksql.python_functions import declared
 from orion.ksql.session import Session
-from orion.plan import explain
+from orion.plan import explain, lanes
 from orion.plan.definitions import PythonFunction
 from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
@@ -144,6 +144,7 @@ def _query(status: QueryStatus, engine: Engine) -> Entity:
         "sinkKafkaTopics": [query.sink.topic],
         "id": query.id,
         "queryType": "PERSISTENT",
+        "guarantee": query.guarantee.value,
         "state": status.state,
         "statusCount": {status.state: 1},
         **_measures(status),
@@ -397,6 +398,8 @@ def _query_description(query: Query, engine: Engine) -> Entity:
         "sources": list(query.sources),
         "sinks": [query.sink.name],
         "executionPlan": explain.query_tree(query),
+        "guarantee": query.guarantee.value,
+        "lane": lanes.told(query),
         "overriddenProperties": dict(query.properties),
         "queryType": "PERSISTENT",
         "queryErrors": [{"errorMessage": status.error}] if status and status.error else [],

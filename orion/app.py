@@ -127,7 +127,9 @@ class Orion:
         return {} if tolerance == ALL else {TOLERANCE: tolerance}
 
     def _execute(self, text: str, session: ksql.Session) -> tuple[Entity, ksql.Session]:
-        plan = ksql.compile(text, self.engine.catalog, session.properties, session.variables, self.engine.schemas)
+        plan = ksql.compile(
+            text, self.engine.catalog, session.properties, session.variables, self.engine.schemas, self.engine.defaults
+        )
         if isinstance(plan.ask, Push | PrintTopic):
             raise UserError(
                 "STREAMING_STATEMENT",

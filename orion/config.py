@@ -61,6 +61,21 @@ class Engine(Section):
         pattern=r"^(all|none|\d+(\.\d*)?%?|\.\d+%?)$",
         description="dead letters a statement bears: all, none, or a share such as 1%",
     )
+    max_future_ms: int = Field(
+        default=86_400_000, ge=0, description="how far ahead a record's time may be before it is a dead letter; 0: any"
+    )
+    guarantee: Literal["exact", "fast"] = Field(
+        default="exact", description="lane of statements that don't say; one that can't be fast is exact"
+    )
+    fast_batch_ms: int = Field(
+        default=60_000, ge=5_000, description="time from one checkpoint of a fast statement to the next"
+    )
+    fast_slots: int = Field(
+        default=8, ge=0, description="task slots for fast statements, beside those of all others; one a partition read"
+    )
+    profile: Literal["throughput", "latency", "durability", "availability"] | None = Field(
+        default=None, description="profile of topics and statements that don't say"
+    )
     conf: dict[str, str] = Field(default_factory=dict, description="any other Spark setting")
 
 

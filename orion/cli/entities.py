@@ -135,7 +135,7 @@ def _described_source(described: Entity) -> None:
         "timestamp": described["timestamp"] or "the record's",
         "window": described["window"],
         "read by": [q["id"] for q in described["readQueries"]] or None,
-        "written by": [q["id"] for q in described["writeQueries"]] or None,
+        "written by": [f"{q['id']} ({q['guarantee']})" for q in described["writeQueries"]] or None,
         "statistics": described["statistics"],
     }
     output.facts(facts)

@@ -68,13 +68,18 @@ def compile(
     properties: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
     schemas: Schemas | None = None,
+    defaults: Mapping[str, str] | None = None,
 ) -> Plan:
-    """One statement, understood against what exists. Raises a SqlError that points into the text."""
+    """One statement, understood against what exists. Raises a SqlError that points into the text.
+
+    `defaults` are the server's, by the names that properties have.
+    """
     session = Session.of(properties, variables)
     text = substitute(text, session.variables)
     statement = _parse(text, catalog)
     try:
-        outcome = statement.plan(Context(catalog, text, session.properties, session.variables, schemas))
+        context = Context(catalog, text, session.properties, session.variables, schemas, defaults or {})
+        outcome = statement.plan(context)
     except SqlError as error:
         raise error.with_text(text) from None
     return Plan(text, outcome) if isinstance(outcome, tuple) else Plan(text, (), outcome)

@@ -22,6 +22,7 @@ class Context:
     properties: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     schemas: Schemas | None = None
+    defaults: Mapping[str, str] = field(default_factory=dict)  # of the server, where the session says nothing
 
     @property
     def tasks(self) -> int:

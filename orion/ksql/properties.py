@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from orion.errors import BindError, Span, UnsupportedError, UserError, hint_nearest
+from orion.errors import BindError, Span, UserError, hint_nearest
 from orion.plan.sources import SCHEMA_TYPES, Kind, Serde, Timestamp, Window, WindowKind, is_alone
 from orion.plan.tolerance import ALL, Tolerance
 from orion.plan.tolerance import PROPERTY as TOLERANCE
@@ -26,11 +26,11 @@ OF_QUERY = frozenset(
     (
         "KAFKA_TOPIC FORMAT KEY_FORMAT VALUE_FORMAT PARTITIONS REPLICAS RETENTION_MS CLEANUP_POLICY TIMESTAMP "
         "TIMESTAMP_FORMAT WRAP_SINGLE_VALUE KEY_DELIMITER VALUE_DELIMITER SOURCED_BY_CONNECTOR TTL "
-        "ERRORS_TOLERANCE LATE_ROWS"
+        "ERRORS_TOLERANCE LATE_ROWS GUARANTEE PROFILE ORDERED"
     ).split()
 )
-OF_SOURCE = (OF_QUERY - {"TTL", "ERRORS_TOLERANCE", "LATE_ROWS"}) | {"WINDOW_TYPE", "WINDOW_SIZE"}
-OF_INSERT = frozenset(("QUERY_ID",))
+OF_SOURCE = (OF_QUERY - {"TTL", "ERRORS_TOLERANCE", "LATE_ROWS", "GUARANTEE"}) | {"WINDOW_TYPE", "WINDOW_SIZE"}
+OF_INSERT = frozenset(("QUERY_ID", "GUARANTEE", "PROFILE"))
 # What tells a schema, of a KEY or a VALUE, and the formats that have such a thing.
 _OF_SCHEMAS = {
     "SCHEMA_ID": tuple(SCHEMA_TYPES),
@@ -41,7 +41,6 @@ _OF_SCHEMAS = {
 _OF_REGISTRY = frozenset(f"{side}_{name}" for side in ("KEY", "VALUE") for name in _OF_SCHEMAS)
 _NULLABLE: tuple[Literal["OPTIONAL", "WRAPPER"], ...] = ("OPTIONAL", "WRAPPER")
 _FIELD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LATER = frozenset("GUARANTEE PROFILE".split())
 
 _NAMED = ("AVRO", "PROTOBUF", "PROTOBUF_NOSR")  # whose fields have names of letters, digits and underscores alone
 _KAFKA_TYPES = (Scalar.INTEGER, Scalar.BIGINT, Scalar.DOUBLE, Scalar.STRING, Scalar.BYTES)
@@ -101,8 +100,6 @@ class With:
     ) -> With:
         values = {name.upper(): value for name, value in written.items()}
         for name in values:
-            if name in _LATER:
-                raise UnsupportedError("PROPERTY_NOT_YET", f"The property {name} is not supported yet.", span=span)
             if name not in known and not (name in _OF_REGISTRY and known is not OF_INSERT):
                 raise BindError(
                     "UNKNOWN_PROPERTY",

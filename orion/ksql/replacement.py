@@ -31,6 +31,7 @@ def by_query(old: Source, query: Query, context: Context, span: Span) -> tuple[S
     if old.query_id is None:
         _refuse(old, "it was declared, and a query can't take its place", span)
     _check(old, query.sink, span)
+    _check_headed(old, query.sink, context, span)
     running = context.catalog.queries.get(old.query_id or "")
     if running is None:  # it was terminated; its topic goes on
         return (DefineSource(query.sink, "replaced"), StartQuery(query))
@@ -44,6 +45,13 @@ def by_query(old: Source, query: Query, context: Context, span: Span) -> tuple[S
     if query.sink.kind is Kind.STREAM:
         _refuse(old, "its query keeps state, and would write everything a second time", span)
     return (DefineSource(query.sink, "replaced"), ReplaceQuery(running.id, query, continues=False))
+
+
+def _check_headed(old: Source, new: Source, context: Context, span: Span) -> None:
+    """Who reads the old one looks for no headers, and would miss ROWTIME and repeats."""
+    readers = context.catalog.readers_of(old.name)
+    if new.headed and not old.headed and readers:
+        _refuse(old, f"its rows would come by the fast lane, which {', '.join(readers)} don't expect", span)
 
 
 def _topics(query: Query) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from orion import profiles
 from orion.errors import UserError, hint_nearest
 from orion.ksql.properties import LATE_ROWS
+from orion.plan.relations import Guarantee
 from orion.plan.steps import SetProperty, SetVariable, Step
 from orion.plan.tolerance import PROPERTY as TOLERANCE
 from orion.plan.tolerance import Tolerance
@@ -17,7 +19,11 @@ EFFECTIVE: dict[str, tuple[str, ...] | int | Callable[[str], object]] = {
     "cache.max.bytes.buffering": 0,
     TOLERANCE: Tolerance.parse,
     "orion.late.rows": LATE_ROWS,
+    "orion.fast.batch.ms": 5000,
+    "orion.guarantee": tuple(Guarantee),
+    "orion.max.future.ms": 0,
     "orion.max.records.per.batch": 1,
+    "orion.profile": profiles.NAMES,
     "orion.tasks": 1,
     "orion.trigger.ms": 0,
 }

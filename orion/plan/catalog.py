@@ -115,6 +115,10 @@ class Catalog:
             c.name for c in self.connectors.values() if any(s.name == source for s in c.sources)
         ]
 
+    def is_headed(self, topic: str) -> bool:
+        """Whether a fast statement writes the topic, or has written it."""
+        return any(s.headed for s in self.sources.values() if s.topic == topic)
+
     def writers_of(self, source: str) -> list[str]:
         return [q.id for q in self.queries.values() if q.sink.name == source]
 

@@ -7,12 +7,14 @@ from typing import assert_never
 
 from orion.plan.codec import dumps
 from orion.plan.definitions import python_calls
+from orion.plan.lanes import told
 from orion.plan.relations import (
     Aggregate,
     Distinct,
     Explode,
     Expr,
     Filter,
+    Guarantee,
     Join,
     JoinKind,
     Named,
@@ -79,11 +81,12 @@ def query_tree(query: Query) -> str:
 
 def _step(step: Step) -> Iterator[str]:
     match step:
-        case EnsureTopic(topic, partitions, replicas, like, config):
+        case EnsureTopic(topic, partitions, replicas, like, config, profile):
             how = f"{partitions} partitions" if partitions else f"partitions as {like}" if like else "must exist"
             copies = f", {replicas} replicas" if replicas else ""
             settings = "".join(f", {name}={value}" for name, value in config)
-            yield f"topic {topic}: {how}{copies}{settings}"
+            suited = f", for {profile}" if profile else ""
+            yield f"topic {topic}: {how}{copies}{settings}{suited}"
         case RegisterSchema(source, role, declared):
             known = " unless there is one" if declared else ""
             yield f"schema {subject(source.topic, role)}: {source.serde(role).format} of the columns{known}"
@@ -164,7 +167,9 @@ def _ask(ask: Ask) -> Iterator[str]:
 
 def _query(query: Query) -> Iterator[str]:
     state = "stateful" if is_stateful(query.relation) else "stateless"
-    yield f"query {query.id} ({state}, exactly once) -> topic {query.sink.topic}, dead letters {query.dead_letters}"
+    once = "exactly once" if query.guarantee is Guarantee.EXACT else "at least once"
+    yield f"query {query.id} ({state}, {once}) -> topic {query.sink.topic}, dead letters {query.dead_letters}"
+    yield f"  {told(query)}{f'; profile {query.profile}' if query.profile else ''}"
     yield from _tolerance(query.tolerance)
     if query.keeps_late:
         yield f"  late rows are kept: they go to {query.dead_letters}"

@@ -178,6 +178,13 @@ Relation = Scan | Filter | Project | Explode | Settle | Distinct | Union | Join 
 DEFAULT_TASKS = 16
 
 
+class Guarantee(StrEnum):
+    """How results reach their topic: each once, a batch at a time; or at once, some again after a failure."""
+
+    EXACT = "exact"
+    FAST = "fast"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A relation that runs for good, writing each result row to its sink's topic."""
@@ -192,6 +199,8 @@ class Query:
     tasks: int = DEFAULT_TASKS  # over how many its keyed operators spread; its state lies with them
     tolerance: str = "all"  # how many dead letters it bears: see plan.tolerance
     keeps_late: bool = False  # rows that come too late for a window become dead letters; else they are counted only
+    guarantee: Guarantee = Guarantee.EXACT
+    profile: str | None = None  # of orion.profiles: how its batches and its producers are set
 
     @property
     def dead_letters(self) -> str:

@@ -128,6 +128,7 @@ class Source:
     statement: str = ""
     query_id: str | None = None  # the query that writes it, if Orion does
     read_only: bool = False  # CREATE SOURCE ...: nothing writes it through SQL, and it isn't altered
+    headed: bool = False  # a fast statement writes it: ROWTIME and what tells repeats stand in its records' headers
 
     def columns(self, role: Role) -> tuple[Column, ...]:
         return self.schema.key if role is Role.KEY else self.schema.value

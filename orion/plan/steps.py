@@ -23,6 +23,7 @@ class EnsureTopic:
     replicas: int | None = None
     like: str | None = None  # as many partitions as that topic
     config: tuple[tuple[str, str], ...] = ()
+    profile: str | None = None  # its settings for topics, as far as the others don't say
 
 
 @dataclass(frozen=True, slots=True)

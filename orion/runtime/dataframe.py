@@ -14,6 +14,7 @@ from orion.plan.relations import (
     Distinct,
     Explode,
     Filter,
+    Guarantee,
     Join,
     Project,
     Query,
@@ -26,6 +27,7 @@ from orion.plan.relations import (
 )
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source
 from orion.runtime import emit, rows
+from orion.runtime.headers import Own, Seen
 from orion.runtime.operators import join, keyed_aggregate, native_aggregate, rowwise
 from orion.runtime.operators.tasks import Spread
 from orion.runtime.scan import decoded
@@ -34,11 +36,15 @@ from orion.schema import Array, quote, spark_type
 Read = Callable[[Source], DataFrame]
 
 
-def outgoing(query: Query, read: Read) -> DataFrame:
-    """Everything a query writes, as Kafka records: its results, and its dead letters."""
+def outgoing(query: Query, read: Read, seen: Seen | None = None) -> DataFrame:
+    """Everything a query writes, as Kafka records: its results, and its dead letters.
+
+    `seen` is how far earlier runs of it have written, for a sink whose records tell repeats.
+    """
     frame = build(query.relation, read, query.tasks, keeps_late=query.keeps_late)
     if not is_stateful(query.relation):
-        return emit.routed(frame, query.sink, query.dead_letters)
+        own = Own(query.id, seen or {}, placed=query.guarantee is Guarantee.FAST) if query.sink.headed else None
+        return emit.routed(frame, query.sink, query.dead_letters, own)
     # An operator lets only its results through, so the bad records take a road of their own beside it.
     # Both are one query with one checkpoint: results and dead letters of a batch are written together.
     results = emit.records(frame, query.sink, query.dead_letters)

@@ -8,12 +8,15 @@ from orion.formats import REFUSING, format_of
 from orion.hub.dead_letters import ATTEMPT, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
+from orion.runtime.headers import Own
 from orion.runtime.scan import event_time
 from orion.schema import Role, literal, quote
 
 _NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
 _SIDES = (Role.KEY, Role.VALUE)
 _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
+# A letter from the future has its batch's time: brokers may refuse its own, and a topic would keep it too long.
+_LETTER_TIME = f"least({rows.STAMP}, unix_millis(current_timestamp()))"
 _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 
 
@@ -37,8 +40,8 @@ def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame
     )
 
 
-def routed(frame: DataFrame, sink: Source, dead_letters: str) -> DataFrame:
-    """Both kinds in one pass, for rows that still carry rows.META."""
+def routed(frame: DataFrame, sink: Source, dead_letters: str, own: Own | None = None) -> DataFrame:
+    """Both kinds in one pass, for rows that still carry rows.META; with the fast lane's `own` headers, if given."""
     if sink.timestamp is not None:
         others = [quote(c) for c in frame.columns if c != rows.BAD]
         timeless = f"CASE WHEN {_is_timeless(sink)} THEN {_TIMELESS} END"
@@ -48,13 +51,15 @@ def routed(frame: DataFrame, sink: Source, dead_letters: str) -> DataFrame:
     if any(_may_refuse(sink, role) for role in _SIDES):
         frame = _encoded(frame, sink, key, value)
         key, value = _KEY_BYTES, _VALUE_BYTES
-    return frame.selectExpr(
+    made = frame.selectExpr(
         f"if({good}, '{sink.topic}', '{dead_letters}') AS topic",
         f"if({good}, {key}, {rows.RAW_KEY}) AS key",
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
-        f"if({good}, {_time(sink)}, {rows.STAMP}) AS timestamp",
+        f"if({good}, {_time(sink)}, {_LETTER_TIME}) AS timestamp",
         f"if({good}, {_headers(frame)}, {_letter_headers(frame)}) AS headers",
+        *([own.column] if own else []),
     )
+    return own.added(made) if own else made
 
 
 def _may_refuse(sink: Source, role: Role) -> bool:
@@ -112,7 +117,7 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
         f"'{dead_letters}' AS topic",
         f"{rows.RAW_KEY} AS key",
         f"{rows.RAW_VALUE} AS value",
-        f"{rows.STAMP} AS timestamp",
+        f"{_LETTER_TIME} AS timestamp",
         f"{_letter_headers(frame)} AS headers",
     )
 

@@ -14,7 +14,7 @@ from typing import assert_never
 
 from pyspark.sql import SparkSession
 
-from orion import sinks
+from orion import profiles, sinks
 from orion.config import Config
 from orion.errors import ExpectationFailed, Forbidden, NotFound, OrionError, UserError
 from orion.hub.kafka import Kafka
@@ -82,6 +82,12 @@ class Engine:
         self._queries = Queries(self._lag)
 
     @property
+    def defaults(self) -> dict[str, str]:
+        """What statements get that don't say, by the names that properties have."""
+        engine = self.config.engine
+        return {"orion.guarantee": engine.guarantee, **({"orion.profile": engine.profile} if engine.profile else {})}
+
+    @property
     def problems(self) -> list[str]:
         """What the journal holds and can't be read."""
         return self._journal.problems
@@ -91,7 +97,8 @@ class Engine:
         self._sweep_groups()
         for query in self.catalog.queries.values():
             progress(f"resuming {query.id}")
-            self._queries.restore(QueryJob(query, self._around(dict(query.properties))), paused=query.paused)
+            job = QueryJob(query, self._around(dict(query.properties), query.profile))
+            self._queries.restore(job, paused=query.paused)
         for connector in self.catalog.connectors.values():
             progress(f"resuming connector {connector.name}")
             self._queries.restore(SinkJob(connector, self._around({})), paused=False)
@@ -204,12 +211,17 @@ class Engine:
                     hint=error.hint or "Add PARTITIONS=n to the WITH clause to create it.",
                 ) from None
             return f"Topic {step.topic} is there."
-        made = self.kafka.create_topic(step.topic, partitions, step.replicas, config=dict(step.config), exist_ok=True)
+        replicas, config = step.replicas, dict(step.config)
+        if step.profile is not None:
+            suited, brokers = profiles.of(step.profile), len(self.kafka.brokers())
+            replicas = replicas or suited.replication(brokers)
+            config = suited.topic_config(brokers, replicas) | config
+        made = self.kafka.create_topic(step.topic, partitions, replicas, config=config, exist_ok=True)
         return f"Topic {step.topic} {'created' if made else 'is there'}."
 
     def _start(self, query: Query) -> str:
         self._letters_topic(query.dead_letters)
-        self._queries.start(QueryJob(query, self._around(dict(query.properties))))
+        self._queries.start(QueryJob(query, self._around(dict(query.properties), query.profile)))
         self.catalog = self._journal.put(self.catalog, query)
         return f"Created query with ID {query.id}"
 
@@ -220,7 +232,7 @@ class Engine:
     def _replace(self, step: ReplaceQuery) -> str:
         """Stop a query and start the one in its place. One that can't start leaves the old one running."""
         old = self._queries.get(step.id)
-        job = QueryJob(step.query, self._around(dict(step.query.properties)))
+        job = QueryJob(step.query, self._around(dict(step.query.properties), step.query.profile))
         moves = step.continues and old is not None and old.job.checkpoint != job.checkpoint
         if old is not None:
             self._queries.pause(step.id)
@@ -312,18 +324,26 @@ class Engine:
 
     def push(self, query: Transient) -> PushQuery:
         source = KafkaSource(
-            self.spark, self.kafka.bootstrap, "earliest" if query.from_beginning else "latest", 100_000
+            self.spark,
+            self.kafka.bootstrap,
+            "earliest" if query.from_beginning else "latest",
+            100_000,
+            self.config.engine.max_future_ms,
         )
         return PushQuery(query, source, 100, self.schemas)
 
-    def _around(self, properties: dict[str, str]) -> Surroundings:
+    def _around(self, properties: dict[str, str], profile: str | None = None) -> Surroundings:
         engine = self.config.engine
+        suited = profiles.of(profile).statement_settings() if profile else {}
         # A query that runs for good starts at the beginning unless told: what it makes is a fold of the whole log.
         starting = properties.get("auto.offset.reset", "earliest")
-        most = int(properties.get("orion.max.records.per.batch", engine.max_records_per_batch))
-        trigger = int(properties.get("orion.trigger.ms", engine.trigger_ms))
-        source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most)
-        return Surroundings(self._grounds, source, self._checkpoints, trigger, self.schemas)
+        batch = suited.get("max_records_per_batch", engine.max_records_per_batch)
+        most = int(properties.get("orion.max.records.per.batch", batch))
+        trigger = int(properties.get("orion.trigger.ms", suited.get("trigger_ms", engine.trigger_ms)))
+        ahead = int(properties.get("orion.max.future.ms", engine.max_future_ms))
+        fast = int(properties.get("orion.fast.batch.ms", engine.fast_batch_ms))
+        source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most, ahead)
+        return Surroundings(self._grounds, source, self._checkpoints, trigger, self.schemas, fast)
 
     @property
     def _checkpoints(self) -> Path:

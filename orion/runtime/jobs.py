@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
+from orion import profiles
 from orion.hub.transactions import Permit, Written
 from orion.plan.fingerprint import fingerprint
 from orion.plan.partitions import bonds
-from orion.plan.relations import Query, is_stateful, scans
+from orion.plan.relations import Guarantee, Query, is_stateful, scans
 from orion.plan.sources import Connector
 from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing
+from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
+from orion.runtime.lanes.fast import FastLane, written
 from orion.runtime.runs import Run
 from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
@@ -35,6 +39,7 @@ class Surroundings:
     checkpoints: Path
     trigger_ms: int
     schemas: Schemas
+    fast_batch_ms: int = 60_000
 
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
@@ -97,12 +102,42 @@ class QueryJob:
         run = around.begin(standing, new=new, accept=accept)
         try:
             query = around.schemas.bound(self.query)
+            source = around.source.over(run.inputs)
+            if query.guarantee is Guarantee.FAST:
+                run.stream, run.endless = self._start_fast(query, source), True
+                around.grounds.started(standing, run)
+                return run
+            frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
             lane = ExactLane(run, around.permit(run, self.dead_letters, [query.sink.topic]), on_written)
-            frame = outgoing(query, around.source.over(run.inputs).reader_of(query.relation))
             return around.launch(run, standing, frame, lane)
         except BaseException:
             run.close()
             raise
+
+    def _start_fast(self, query: Query, source: KafkaSource) -> StreamingQuery:
+        """The run is a member of the query's group, as an exact one is, and shows there how far it is."""
+        kafka, batch_ms = self.around.grounds.kafka, self.around.fast_batch_ms
+        source = replace(source, most_records=0)  # a batch has an end by time alone
+        if source.most_ahead_ms:  # records come until then, and a batch's time is that of its beginning
+            source = replace(source, most_ahead_ms=source.most_ahead_ms + batch_ms)
+        frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
+        read = [kafka.describe_topic(s.topic).topic.partitions for s in scans(query.relation)]
+        lane = FastLane(
+            source.bootstrap,
+            query.sink.topic,
+            kafka.describe_topic(query.sink.topic).topic.partitions,
+            query.dead_letters,
+            batch_ms,
+            sum(read),
+            profiles.of(query.profile).lane_settings() if query.profile else {},
+        )
+        return lane.start(frame, self.id, self.checkpoint)
+
+    def _seen(self, query: Query) -> Seen | None:
+        """How far earlier runs have written a topic whose records tell repeats; None: none are told."""
+        if not query.sink.headed or is_stateful(query.relation):
+            return None
+        return written(self.around.grounds.kafka, query.id, query.sink.topic, self.checkpoint)
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)

@@ -11,16 +11,21 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from orion.plan.relations import Relation, looked_up
 from orion.plan.sources import Source
 from orion.runtime.inputs import Inputs
+from orion.runtime.scan import LATEST
 
 
 @dataclass(frozen=True)
 class KafkaSource:
-    """`starting` is where a query without a checkpoint begins: earliest or latest."""
+    """`starting` is where a query without a checkpoint begins: earliest or latest.
+
+    A batch reads `most_records`; one whose time is more than `most_ahead_ms` beyond the batch's is no row. 0: any.
+    """
 
     spark: SparkSession
     bootstrap: str
     starting: str
     most_records: int
+    most_ahead_ms: int = 0
     over_gaps: bool = False  # records that are gone are known to be, and passed over
 
     def over(self, inputs: Inputs) -> KafkaSource:
@@ -34,10 +39,19 @@ class KafkaSource:
 
     def stream(self, source: Source) -> DataFrame:
         started = self._topic(source).option("startingOffsets", self.starting)
-        return started.option("maxOffsetsPerTrigger", self.most_records).load()
+        if self.most_records:
+            started = started.option("maxOffsetsPerTrigger", self.most_records)
+        return self._bounded(started.load())
 
     def _whole(self, source: Source) -> DataFrame:
-        return self._topic(source).option("startingOffsets", "earliest").load()
+        return self._bounded(self._topic(source).option("startingOffsets", "earliest").load())
+
+    def _bounded(self, raw: DataFrame) -> DataFrame:
+        """With the latest time that a record may have. `current_timestamp()` of a stream is its batch's own time: one
+        that runs again judges as it did before."""
+        if not self.most_ahead_ms:
+            return raw
+        return raw.selectExpr("*", f"unix_millis(current_timestamp()) + {self.most_ahead_ms}L AS {LATEST}")
 
     def _topic(self, source: Source) -> DataStreamReader:
         return (

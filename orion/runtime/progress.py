@@ -23,6 +23,9 @@ class Progress:
 
     rows_in: int = 0
     late: int = 0  # rows that a window was closed to; Spark's own aggregation tells them by group and batch
+    # Of a lane that reports what it writes through Spark alone: its records, the dead letters among them too.
+    records: int = 0
+    letters: int = 0
     rate: float = 0.0
     batches: int = 0
     offsets: Offsets = field(default_factory=dict)
@@ -45,6 +48,9 @@ class Progress:
         self.rows_in += int(report.get("numInputRows") or 0) // self.scans
         self.late += _late(report)
         self.rate = float(report.get("processedRowsPerSecond") or 0.0)
+        counted = report.get("observedMetrics", {}).get("written", {})
+        self.records += int(counted.get("records") or 0)
+        self.letters += int(counted.get("letters") or 0)
         self.batches += 1
         self.watermark = report.get("eventTime", {}).get("watermark")
         self.durations = dict(report.get("durationMs", {}))

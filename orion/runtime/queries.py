@@ -219,13 +219,13 @@ class Supervised:
 
     def status(self) -> QueryStatus:
         progress = self.progress
-        letters = self.written.get(self.job.dead_letters, 0)
+        letters = self.written.get(self.job.dead_letters, 0) + progress.letters
         return QueryStatus(
             self.job.id,
             self.job.sink,
             self.state.value,
             progress.rows_in,
-            sum(self.written.values()) - letters,
+            sum(self.written.values()) + progress.records - letters,
             letters,
             self.lag_of(progress),
             progress.rate if self.state is State.RUNNING else 0.0,

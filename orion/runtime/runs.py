@@ -40,6 +40,7 @@ class Run:
     inputs: Inputs = _NO_INPUTS
     stream: StreamingQuery | None = None
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
+    endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     _fresh: bool = True  # its first batch may have been written before
     _draining: bool = False
     _ended_by: OrionError | None = None
@@ -94,7 +95,9 @@ class Run:
 
     @property
     def idle(self) -> bool:
-        return self.stream is None or not self.stream.isActive or not self.stream.status["isTriggerActive"]
+        if self.endless or self.stream is None:
+            return True
+        return not self.stream.isActive or not self.stream.status["isTriggerActive"]
 
     def close(self) -> None:
         self.membership.close()

@@ -6,14 +6,19 @@ from pyspark.sql import DataFrame
 
 from orion.formats import format_of
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source, WindowKind
+from orion.runtime import headers as own_headers
 from orion.runtime import rows
 from orion.schema import Column, Scalar, literal, quote
 
 KEY, VALUE = "__k", "__v"
+# A column that a reader of topics may add: the latest time that a record may have.
+LATEST = "latest"
 
 
 def decoded(raw: DataFrame, source: Source) -> DataFrame:
     """From the columns of Spark's Kafka source to the source's own, the pseudo columns and rows.META."""
+    if source.headed:
+        raw = own_headers.honoured(raw)
     key_bytes, bounds = _key_and_window(source)
     key = format_of(source.key).decode(source.schema.key, source.key, key_bytes, KEY)
     value = format_of(source.value).decode(source.schema.value, source.value, "value", VALUE)
@@ -24,9 +29,10 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
     )
     headers = source.schema.headers
     taken = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
+    latest = [LATEST] if LATEST in raw.columns else []
     # Spark's source knows no order between topics: the records' own times stand in for it.
     arrival = "arrival" if "arrival" in raw.columns else "unix_millis(timestamp)"
-    frame = raw.selectExpr(*taken, f"{_order(arrival)} AS {rows.ORDER}", once)
+    frame = raw.selectExpr(*taken, *latest, f"{_order(arrival)} AS {rows.ORDER}", once)
     columns = [
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.key, key.fields, strict=True)),
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.value, value.fields, strict=True)),
@@ -50,6 +56,7 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *([f"headers AS {rows.HEADERS}"] if headers else []),
         f"partition AS {ROWPARTITION}",
         f"offset AS {ROWOFFSET}",
+        *latest,
     )
     return _with_time(_without_empty(frame, source), source)
 
@@ -88,19 +95,27 @@ def _with_time(frame: DataFrame, source: Source) -> DataFrame:
     names = [quote(c.name) for c in source.row if c.name != ROWTIME]
     carried = [rows.DELETED, rows.RAW_KEY, rows.RAW_VALUE, rows.TOPIC, rows.STAMP, rows.ORDER, rows.RECORD_HEADERS]
     carried += [rows.HEADERS] if source.schema.headers else []
+    ahead = f", {_ahead()}" if LATEST in frame.columns else ""
     if source.timestamp is None or source.query_id is not None:
         # What Orion writes carries its ROWTIME as the record's timestamp.
-        return frame.selectExpr(*names, *carried, f"{rows.STAMP} AS {ROWTIME}", f"__undecoded AS {rows.BAD}")
+        frame = frame.selectExpr("*", f"{rows.STAMP} AS {ROWTIME}")
+        return frame.selectExpr(*names, *carried, ROWTIME, f"coalesce(__undecoded{ahead}) AS {rows.BAD}")
     time = f"CASE WHEN __undecoded IS NULL AND NOT {rows.DELETED} THEN {event_time(source)} END"
     reason = f"'TIMESTAMP_UNREADABLE: no time in {source.timestamp.column}'"
     timeless = f"CASE WHEN {ROWTIME} IS NULL AND NOT {rows.DELETED} THEN {reason} END"
-    frame = frame.selectExpr(*names, *carried, "__undecoded", f"{time} AS {ROWTIME}")
+    frame = frame.selectExpr("*", f"{time} AS {ROWTIME}")
     return frame.selectExpr(
         *names,
         *carried,
         f"coalesce({ROWTIME}, {rows.STAMP}) AS {ROWTIME}",
-        f"coalesce(__undecoded, {timeless}) AS {rows.BAD}",
+        f"coalesce(__undecoded, {timeless}{ahead}) AS {rows.BAD}",
     )
+
+
+def _ahead() -> str:
+    """A clock that runs ahead by days would carry the stream's time along, and make every right row a late one."""
+    reason = f"concat('TIMESTAMP_IN_FUTURE: ', {ROWTIME}, ' is later than ', {LATEST})"
+    return f"CASE WHEN {ROWTIME} > {LATEST} THEN {reason} END"
 
 
 def event_time(source: Source) -> str:

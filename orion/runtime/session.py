@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from orion.config import Engine
 from orion.hub import jars, java
+from orion.runtime.lanes.fast import SLOTS
 
 # Under names that modules outside of the runtime may use.
 Spark: TypeAlias = SparkSession
@@ -33,7 +34,7 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     packages = jars.spark_jars(progress)
-    builder = SparkSession.builder.appName("orion").master(_master(engine.master))
+    builder = SparkSession.builder.appName("orion").master(_master(engine))
     for name, value in (_settings(engine, data, packages) | engine.conf).items():
         builder = builder.config(name, value)
     # PySpark also logs each SQL error by itself; it reaches the person who asked as an error of Orion's.
@@ -66,9 +67,16 @@ def _stderr_to(log: Path) -> Iterator[None]:
         os.close(kept)
 
 
-def _master(asked: str) -> str:
-    """All cores, and no fewer than eight tasks: one that writes waits for the broker more than it computes."""
-    return f"local[{max(8, os.cpu_count() or 1)}]" if asked == "local[*]" else asked
+def _master(engine: Engine) -> str:
+    """All cores, and no fewer than eight tasks: one that writes waits for the broker more than it computes.
+
+    Besides, fast statements have slots that they may hold for good.
+    """
+    return f"local[{_tasks() + engine.fast_slots}]" if engine.master == "local[*]" else engine.master
+
+
+def _tasks() -> int:
+    return max(8, os.cpu_count() or 1)
 
 
 def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str]:
@@ -79,6 +87,8 @@ def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logs.as_uri()} -Duser.timezone=UTC",
+        **({"spark.default.parallelism": str(_tasks())} if engine.master == "local[*]" else {}),
+        SLOTS: str(engine.fast_slots),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Queries share the cores evenly; none waits for another's long batch.

@@ -10,6 +10,7 @@ CREATE TABLE users (id STRING PRIMARY KEY, country STRING) WITH (KAFKA_TOPIC = '
 --   topic PER_TRACK: partitions as plays, cleanup.policy=compact
 --   define table PER_TRACK over topic PER_TRACK (key KAFKA, value JSON): TRACK VARCHAR(STRING) PRIMARY KEY, N BIGINT, HEARD INTEGER
 --   query CTAS_PER_TRACK_2 (stateful, exactly once) -> topic PER_TRACK, dead letters dlq.PER_TRACK
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate TRACK, COUNT(*) AS N, SUM(SECONDS) AS HEARD
 --       by TRACK
 --       operator Spark's own aggregation
@@ -23,6 +24,7 @@ SELECT track, COUNT(*) AS n, SUM(seconds) AS heard FROM plays WHERE seconds > 30
 --   topic PER_MINUTE: partitions as plays, cleanup.policy=compact,delete
 --   define table PER_MINUTE over topic PER_MINUTE (key KAFKA, value JSON, window TUMBLING ( SIZE 60000 MILLISECONDS )): COUNTRY VARCHAR(STRING) PRIMARY KEY, SINCE BIGINT, N BIGINT
 --   query CTAS_PER_MINUTE_4 (stateful, exactly once) -> topic PER_MINUTE, dead letters dlq.PER_MINUTE
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate COUNTRY, WINDOWSTART AS SINCE, COUNT(*) AS N
 --       by COUNTRY
 --       window TUMBLING ( SIZE 60000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
@@ -47,6 +49,7 @@ GROUP BY (country, UCASE(track)) EMIT CHANGES;
 --   topic VISITS: partitions as plays, cleanup.policy=compact,delete
 --   define table VISITS over topic VISITS (key KAFKA, value JSON, window SESSION ( 1800000 MILLISECONDS )): USER VARCHAR(STRING) PRIMARY KEY, N BIGINT
 --   query CTAS_VISITS_6 (stateful, exactly once) -> topic VISITS, dead letters dlq.VISITS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate USER, COUNT(*) AS N
 --       by USER
 --       window SESSION ( 1800000 MILLISECONDS ) GRACE 300000 MILLISECONDS
@@ -60,6 +63,7 @@ SELECT user, COUNT(*) AS n FROM plays WINDOW SESSION (30 MINUTES, GRACE PERIOD 5
 --   topic HEAVY: partitions as plays, cleanup.policy=compact
 --   define table HEAVY over topic HEAVY (key KAFKA, value JSON): USER VARCHAR(STRING) PRIMARY KEY, HOURS INTEGER
 --   query CTAS_HEAVY_8 (stateful, exactly once) -> topic HEAVY, dead letters dlq.HEAVY
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate USER, (SUM(SECONDS) / 3600) AS HOURS
 --       by USER
 --       having ((COUNT(*) > 10) AND (SUM(SECONDS) >= 3600))
@@ -91,6 +95,7 @@ SELECT country, EARLIEST_BY_OFFSET(track) AS first FROM plays GROUP BY country E
 --   topic PAIRS: partitions as plays, cleanup.policy=compact
 --   define table PAIRS over topic PAIRS (key JSON, value JSON): COUNTRY VARCHAR(STRING) PRIMARY KEY, TRACK VARCHAR(STRING) PRIMARY KEY, N BIGINT
 --   query CTAS_PAIRS_10 (stateful, exactly once) -> topic PAIRS, dead letters dlq.PAIRS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate COUNT(*) AS N, TRACK, COUNTRY
 --       by COUNTRY, TRACK
 --       operator Spark's own aggregation

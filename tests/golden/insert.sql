@@ -82,6 +82,7 @@ INSERT INTO pair VALUES ('a', 1);
 
 -- plan:
 --   query INSERTQUERY_4 (stateless, exactly once) -> topic pairs, dead letters dlq.PAIRS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: the readers of PAIRS look for no headers
 --     project CAST((V * 2) AS INTEGER) AS V, K
 --       scan stream S over topic values (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, D DOUBLE, N DECIMAL(5, 2), X BYTES, DAY DATE, AT TIMESTAMP, A ARRAY<BIGINT>, P STRUCT<NAME VARCHAR(STRING), AGE BIGINT>
 INSERT INTO pairs SELECT CAST(v * 2 AS INT) AS v, k FROM s EMIT CHANGES;

@@ -12,6 +12,7 @@ CREATE TABLE cities (id STRING PRIMARY KEY, land STRING) WITH (KAFKA_TOPIC = 'ci
 --   topic PAIRED: partitions as clicks
 --   define stream PAIRED over topic PAIRED (key KAFKA, value JSON): C_USER VARCHAR(STRING) KEY, PAGE VARCHAR(STRING), AD VARCHAR(STRING)
 --   query CSAS_PAIRED_4 (stateful, exactly once) -> topic PAIRED, dead letters dlq.PAIRED
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     project C.USER AS C_USER, C.PAGE AS PAGE, V.AD AS AD
 --       inner join, stream-stream, on C.USER = V.USER
 --         within 1000 before, 2000 after, GRACE 3000 MILLISECONDS
@@ -26,6 +27,7 @@ CREATE STREAM paired AS SELECT c.user, page, ad FROM clicks c JOIN views v WITHI
 --   topic SEEN: partitions as clicks
 --   define stream SEEN over topic SEEN (key KAFKA, value JSON): C_USER VARCHAR(STRING) KEY, C_PAGE VARCHAR(STRING), C_AT BIGINT, U_ID VARCHAR(STRING), U_CITY VARCHAR(STRING)
 --   query CSAS_SEEN_6 (stateful, exactly once) -> topic SEEN, dead letters dlq.SEEN
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     project C.USER AS C_USER, C.PAGE AS C_PAGE, C.AT AS C_AT, U.ID AS U_ID, U.CITY AS U_CITY
 --       left join, stream-table, on C.USER = U.ID
 --         operator keyed tasks in Python: both sides are kept and met row by row
@@ -39,6 +41,7 @@ CREATE STREAM seen AS SELECT * FROM clicks c LEFT JOIN users u ON c.user = u.id;
 --   topic LANDS: partitions as users, cleanup.policy=compact
 --   define table LANDS over topic LANDS (key KAFKA, value JSON): U_ID VARCHAR(STRING) PRIMARY KEY, CITY VARCHAR(STRING), LAND VARCHAR(STRING)
 --   query CTAS_LANDS_8 (stateful, exactly once) -> topic LANDS, dead letters dlq.LANDS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     project U.ID AS U_ID, U.CITY AS CITY, C.LAND AS LAND
 --       inner join, foreign-key, on U.CITY = C.ID
 --         keyed by U.ID
@@ -53,6 +56,7 @@ CREATE TABLE lands AS SELECT u.id, city, land FROM users u JOIN cities c ON u.ci
 --   topic EITHER: partitions as clicks
 --   define stream EITHER over topic EITHER (key KAFKA, value JSON): ROWKEY VARCHAR(STRING) KEY, PAGE VARCHAR(STRING), AD VARCHAR(STRING)
 --   query CSAS_EITHER_10 (stateful, exactly once) -> topic EITHER, dead letters dlq.EITHER
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     project ROWKEY, C.PAGE AS PAGE, V.AD AS AD
 --       full join, stream-stream, on C.USER = V.USER
 --         within 1000 before, 1000 after, GRACE 86400000 MILLISECONDS, rows without a partner come out at once

@@ -66,6 +66,7 @@ CREATE FUNCTION bad(x STRING) AS $$ x $$;
 --   topic LOUD: partitions as s
 --   define stream LOUD over topic LOUD (key KAFKA, value JSON): K VARCHAR(STRING) KEY, S VARCHAR(STRING), AT TIMESTAMP
 --   query CSAS_LOUD_4 (stateless, exactly once) -> topic LOUD, dead letters dlq.LOUD
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it calls LATER, SHOUT, in Python
 --     in Python, Arrow batches to worker processes and back: LATER, SHOUT
 --     project K, SHOUT(K, V) AS S, LATER(AT) AS AT
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, AT TIMESTAMP, L ARRAY<VARCHAR(STRING)>

@@ -115,6 +115,7 @@ DESCRIBE CONNECTOR lake;
 --     topic O: partitions as in
 --     define stream O over topic O (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 --     query CSAS_O_4 (stateless, exactly once) -> topic O, dead letters dlq.O
+--       lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --       project K, V
 --         filter (V > 1)
 --           scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER

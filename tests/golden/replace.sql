@@ -56,6 +56,7 @@ CREATE OR REPLACE STREAM o AS SELECT k, v FROM s;
 --   replace by stream O over topic O (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
 --   stop CSAS_O_3 and go on from where it is
 --   query CSAS_O_3 (stateless, exactly once) -> topic O, dead letters dlq.O
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project K, (V + 0) AS V, W
 --       filter (V > 1)
 --         scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
@@ -83,6 +84,7 @@ CREATE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
 --   replace by table COUNTS over topic COUNTS (key KAFKA, value JSON): K VARCHAR(STRING) PRIMARY KEY, N BIGINT
 --   stop CTAS_COUNTS_7 and go on from where it is
 --   query CTAS_COUNTS_7 (stateful, exactly once) -> topic COUNTS, dead letters dlq.COUNTS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N
 --       by K
 --       operator Spark's own aggregation
@@ -94,6 +96,7 @@ CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n  /* as before */ FROM 
 --   replace by table COUNTS over topic COUNTS (key KAFKA, value JSON): K VARCHAR(STRING) PRIMARY KEY, N BIGINT, MOST INTEGER
 --   stop CTAS_COUNTS_7, delete its checkpoint and start from the beginning
 --   query CTAS_COUNTS_11 (stateful, exactly once) -> topic COUNTS, dead letters dlq.COUNTS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N, MAX(V) AS MOST
 --       by K
 --       operator Spark's own aggregation
@@ -111,6 +114,7 @@ TERMINATE CSAS_O_3;
 -- plan:
 --   replace by stream O over topic O (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
 --   query CSAS_O_14 (stateless, exactly once) -> topic O, dead letters dlq.O
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project K, V, W
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
 CREATE OR REPLACE STREAM o AS SELECT k, v, w FROM s;

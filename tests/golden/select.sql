@@ -28,6 +28,7 @@ SELECT i * 2 AS twice FROM s WHERE i > 3 EMIT CHANGES LIMIT 5;
 --   topic COPY: partitions as records
 --   define stream COPY over topic COPY (key KAFKA, value JSON): ID BIGINT KEY, T VARCHAR(STRING)
 --   query CSAS_COPY_2 (stateless, exactly once) -> topic COPY, dead letters dlq.COPY
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project ID, T
 --       filter (T IS NOT NULL)
 --         scan stream S over topic records (key KAFKA, value JSON): ID BIGINT KEY, I INTEGER, L BIGINT, D DOUBLE, N DECIMAL(10, 2), M DECIMAL(5, 3), T VARCHAR(STRING), U VARCHAR(STRING), B BOOLEAN, X BYTES, DAY DATE, CLOCK TIME, AT TIMESTAMP, A ARRAY<INTEGER>, TAGS MAP<VARCHAR(STRING), BIGINT>, P STRUCT<NAME VARCHAR(STRING), HOME STRUCT<CITY VARCHAR(STRING), ZIP INTEGER>>
@@ -38,6 +39,7 @@ CREATE STREAM copy AS SELECT id, t FROM s WHERE t IS NOT NULL EMIT CHANGES;
 --   topic by-text: 8 partitions, retention.ms=1000
 --   define stream BY_TEXT over topic by-text (key JSON, value JSON, ROWTIME from AT): T VARCHAR(STRING) KEY, ID BIGINT, AT TIMESTAMP
 --   query CSAS_BY_TEXT_4 (stateless, exactly once) -> topic by-text, dead letters dlq.BY_TEXT
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project ID, T, AT
 --       scan stream S over topic records (key KAFKA, value JSON): ID BIGINT KEY, I INTEGER, L BIGINT, D DOUBLE, N DECIMAL(10, 2), M DECIMAL(5, 3), T VARCHAR(STRING), U VARCHAR(STRING), B BOOLEAN, X BYTES, DAY DATE, CLOCK TIME, AT TIMESTAMP, A ARRAY<INTEGER>, TAGS MAP<VARCHAR(STRING), BIGINT>, P STRUCT<NAME VARCHAR(STRING), HOME STRUCT<CITY VARCHAR(STRING), ZIP INTEGER>>
 CREATE STREAM by_text
@@ -49,6 +51,7 @@ AS SELECT id, t, at FROM s PARTITION BY t;
 --   topic STARRED: partitions as by-text
 --   define stream STARRED over topic STARRED (key JSON, value JSON): KSQL_COL_0 VARCHAR(STRING) KEY, ID BIGINT KEY, AT TIMESTAMP, T VARCHAR(STRING)
 --   query CSAS_STARRED_6 (stateless, exactly once) -> topic STARRED, dead letters dlq.STARRED
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project UCASE(T) AS KSQL_COL_0, ID, AT, T
 --       scan stream BY_TEXT over topic by-text (key JSON, value JSON, ROWTIME from AT): T VARCHAR(STRING) KEY, ID BIGINT, AT TIMESTAMP
 CREATE STREAM starred AS SELECT * FROM by_text PARTITION BY UCASE(t), id;
@@ -58,6 +61,7 @@ CREATE STREAM starred AS SELECT * FROM by_text PARTITION BY UCASE(t), id;
 --   topic W2: partitions as w, cleanup.policy=compact,delete
 --   define table W2 over topic W2 (key KAFKA, value JSON, window TUMBLING ( SIZE 60000 MILLISECONDS )): ID INTEGER PRIMARY KEY, FROM_MS BIGINT
 --   query CTAS_W2_8 (stateless, exactly once) -> topic W2, dead letters dlq.W2
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it writes a table, whose topic is compacted
 --     project ID, WINDOWSTART AS FROM_MS
 --       scan table W over topic w (key KAFKA, value JSON, window TUMBLING ( SIZE 60000 MILLISECONDS )): ID INTEGER PRIMARY KEY, N BIGINT
 CREATE TABLE w2 AS SELECT id, WINDOWSTART AS from_ms FROM w;

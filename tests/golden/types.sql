@@ -41,6 +41,7 @@ WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
 --   topic O: partitions as s
 --   define stream O over topic O (key KAFKA, value JSON): K VARCHAR(STRING) KEY, STREET VARCHAR(STRING), NONE STRUCT<NUMBER INTEGER, STREET VARCHAR(STRING)>
 --   query CSAS_O_3 (stateless, exactly once) -> topic O, dead letters dlq.O
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project K, HOME->STREET AS STREET, CAST(null AS STRUCT<NUMBER INTEGER, STREET VARCHAR(STRING)>) AS NONE
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, HOME STRUCT<NUMBER INTEGER, STREET VARCHAR(STRING)>, OTHERS ARRAY<STRUCT<NUMBER INTEGER, STREET VARCHAR(STRING)>>, P MAP<VARCHAR(STRING), STRUCT<NAME VARCHAR(STRING), HOME STRUCT<NUMBER INTEGER, STREET VARCHAR(STRING)>>>
 CREATE STREAM o AS SELECT k, home->street AS street, CAST(NULL AS address) AS none FROM s;

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orion.errors import BindError, Span
-from orion.ksql import ast, replacement
+from orion.ksql import ast, lanes, replacement
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.context import Context, check_free
 from orion.ksql.late_rows import with_late_rows
@@ -14,7 +14,7 @@ from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
 from orion.ksql.registering import check_named, registered
 from orion.ksql.time_to_live import limited
-from orion.plan.relations import Query
+from orion.plan.relations import Guarantee, Query
 from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, StartQuery, Step
 
@@ -53,6 +53,9 @@ class CreateAs:
         sink = self._sink(analysed, written, context.text, query_id)
         relation = limited(analysed, written.ttl_ms(), head.span)
         relation, keeps_late = with_late_rows(relation, written.late_rows(), context, head.span)
+        guarantee, profile = lanes.guarantee(written, context, relation, sink), lanes.profile(written, context)
+        if guarantee is Guarantee.FAST or context.catalog.is_headed(sink.topic):
+            sink = replace(sink, headed=True)
         query = Query(
             query_id,
             relation,
@@ -63,6 +66,8 @@ class CreateAs:
             tasks=context.tasks,
             tolerance=written.tolerance(),
             keeps_late=keeps_late,
+            guarantee=guarantee,
+            profile=profile.name if profile else None,
         )
         check_named(sink, context, head.span)
         schemas = registered(sink, declared=False)
@@ -70,10 +75,11 @@ class CreateAs:
             return (*schemas, *replacement.by_query(replaced, query, context, head.span))
         topic = EnsureTopic(
             sink.topic,
-            written.number("PARTITIONS"),
+            lanes.partitions(written, profile.partitions() if profile else None),
             written.number("REPLICAS"),
             analysed.source.topic,
             tuple((table_config(sink) | written.topic_config(sink.kind, sink.window)).items()),
+            profile.name if profile else None,
         )
         # A schema may be refused: before that, nothing is made.
         return (*schemas, topic, DefineSource(sink), StartQuery(query))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orion.errors import BindError, Span
-from orion.ksql import replacement
+from orion.ksql import lanes, replacement
 from orion.ksql.casts import contains_map
 from orion.ksql.context import Context, Statement, check_free
 from orion.ksql.parser import Parser
@@ -65,14 +65,17 @@ class CreateSource:
             )
         _check_key(self, schema)
         source = self._source(written, schema, context.text)
+        source = replace(source, headed=context.catalog.is_headed(source.topic))
+        profile = lanes.profile(written, context)
         if alone:
             source = replace(source, value=replace(source.value, wrap_single=False))
         ensure = EnsureTopic(
             source.topic,
-            written.number("PARTITIONS"),
+            lanes.partitions(written),
             written.number("REPLICAS"),
             None,
             tuple(written.topic_config(source.kind, source.window).items()),
+            profile.name if profile else None,
         )
         if replaced is not None:
             return replacement.by_declaration(replaced, source, ensure, self.span)

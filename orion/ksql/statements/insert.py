@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orion.errors import BindError, Span, hint_nearest
-from orion.ksql import ast, casts
+from orion.ksql import ast, casts, lanes
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.bind import bind, is_null
 from orion.ksql.context import Context, Statement
@@ -104,11 +104,13 @@ class InsertSelect:
             raise BindError("HEADERS", f"Cannot insert into {sink.name}: it has header columns.", span=self.span)
         if self.query.limit is not None:
             raise BindError("LIMIT_NOT_HERE", "A query that runs for good has no LIMIT.", span=self.query.span)
-        query_id = self._query_id(context)
+        written = With.of(self.properties, self.span, known=OF_INSERT)
+        query_id = self._query_id(written, context)
         analysed = analyse(self.query, context)
         relation = self._fitted(analysed, sink)
         properties = tuple(sorted(context.properties.items()))
         relation, keeps_late = with_late_rows(relation, None, context, self.span)
+        profile = lanes.profile(written, context)
         query = Query(
             query_id,
             relation,
@@ -119,11 +121,13 @@ class InsertSelect:
             tasks=context.tasks,
             tolerance=With.of({}, self.span, context.properties).tolerance(),
             keeps_late=keeps_late,
+            guarantee=lanes.insert_guarantee(written, context, relation, sink),
+            profile=profile.name if profile else None,
         )
         return (StartQuery(query),)
 
-    def _query_id(self, context: Context) -> str:
-        written = With.of(self.properties, self.span, known=OF_INSERT).text("QUERY_ID")
+    def _query_id(self, with_: With, context: Context) -> str:
+        written = with_.text("QUERY_ID")
         if written is None:
             return f"INSERTQUERY_{context.catalog.version}"
         query_id = written.upper()

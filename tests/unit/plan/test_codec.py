@@ -23,6 +23,7 @@ from orion.plan.relations import (
     Explode,
     Expr,
     Filter,
+    Guarantee,
     Join,
     JoinKind,
     JoinType,
@@ -86,7 +87,10 @@ trees: st.SearchStrategy[relations.Relation] = st.recursive(
     max_leaves=2,
 )  # fmt: skip
 sides = st.builds(Side, trees, named, st.tuples(exprs))
-queries = st.builds(Query, words, trees, all_sources, st.lists(words).map(tuple), words, pairs, st.booleans())
+queries = st.builds(
+    Query, words, trees, all_sources, st.lists(words).map(tuple), words, pairs, st.booleans(),
+    guarantee=st.sampled_from(Guarantee), profile=st.none() | words,
+)  # fmt: skip
 connectors = st.builds(
     Connector, words, words, st.lists(all_sources, max_size=2).map(tuple), pairs, words, st.integers()
 )
@@ -110,7 +114,7 @@ PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     PythonFunction: python_functions, Within: withins, JoinKind: st.sampled_from(JoinKind),
     JoinType: st.sampled_from(JoinType), Side: sides, Union: st.builds(Union, st.tuples(trees, trees)),
     Explode: st.builds(Explode, trees, named), Settle: st.builds(Settle, trees, named, st.integers()),
-    Distinct: st.builds(Distinct, trees, named, windows),
+    Distinct: st.builds(Distinct, trees, named, windows), Guarantee: st.sampled_from(Guarantee),
     Join: st.builds(
         Join, sides, sides, st.sampled_from(JoinKind), st.sampled_from(JoinType), st.none() | withins, named,
         st.tuples(exprs),

@@ -100,3 +100,10 @@ def test_late_rows_are_those_behind_sparks_watermark_and_those_that_operators_te
     progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
     progress.take(report(1, 10) | {"observedMetrics": {"late_0": None}})
     assert progress.late == 7
+
+
+def test_what_a_lane_counts_through_spark_adds_up() -> None:
+    progress = Progress()
+    for batch, (records, letters) in enumerate(((10, 1), (5, 0))):
+        progress.take(report(batch) | {"observedMetrics": {"written": {"records": records, "letters": letters}}})
+    assert (progress.records, progress.letters) == (15, 1)

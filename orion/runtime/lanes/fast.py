@@ -1,0 +1,131 @@
+"""The fast lane: Spark's real-time mode, where a record is written milliseconds after it was read. At least once.
+
+A stream in this mode is one long batch after the other. Its tasks run all the time, one for each partition it reads,
+and hold a task slot each. Only the end of a batch is a checkpoint: after a stop it writes again what it wrote since.
+The new run tells in headers which of its records may be such repeats (see orion.runtime.headers).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from orion.errors import Conflict, ExternalError
+from orion.hub.kafka import Kafka
+from orion.hub.reader import Reader
+from orion.hub.records import Position, Record
+from orion.runtime.headers import Seen, partition, seen_in
+from orion.schema import literal
+
+# The session's own word for how many slots fast statements may hold together.
+SLOTS = "spark.orion.fastSlots"
+# The name of what a batch counts, in Spark's reports.
+WRITTEN = "written"
+
+# Order within a partition is what `orion.seen` counts on, and only an idempotent producer keeps it when it tries again.
+_PRODUCER = {"linger.ms": "0", "acks": "all", "enable.idempotence": "true", "compression.type": "none"}
+
+_PARTITIONS = "orion-partitions"  # how many the topic had, beside Spark's own files
+_QUIET_S, _LONGEST_S = 0.5, 120.0
+_CLOCKS_APART_MS = 10_000
+
+
+@dataclass(frozen=True)
+class FastLane:
+    """Writes the records of one run of a query."""
+
+    bootstrap: str
+    topic: str
+    partitions: int  # of the topic
+    dead_letters: str
+    batch_ms: int  # from one checkpoint to the next
+    slots: int  # partitions of all that it reads
+    producer: dict[str, str] = field(default_factory=dict)  # over the lane's own settings
+
+    def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
+        """Start writing a frame of rows.OUTGOING."""
+        with _lock:
+            _check_slots(frame.sparkSession, name, self.slots)
+            stream = self._start(frame, name, checkpoint)
+            _held[stream.runId] = (name, self.slots)
+        return stream
+
+    def _start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
+        letters = F.count_if(F.col("topic") == F.lit(self.dead_letters)).alias("letters")
+        counted = frame.observe(WRITTEN, F.count(F.lit(1)).alias("records"), letters)
+        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+        place = f"CASE WHEN topic = {literal(self.topic)} THEN {partition(self.partitions)} END AS partition"
+        written = counted.selectExpr("topic", "key", "value", "headers", place)
+        writer = written.writeStream.format("kafka").queryName(name)
+        for setting, value in (_PRODUCER | self.producer | {"bootstrap.servers": self.bootstrap}).items():
+            writer = writer.option(f"kafka.{setting}", value)
+        writer = writer.option("includeHeaders", "true").option("checkpointLocation", str(checkpoint))
+        trigger: dict[str, Any] = {"realTime": f"{self.batch_ms} milliseconds"}  # PySpark's own types don't know it
+        return writer.outputMode("update").trigger(**trigger).start()
+
+
+_lock = threading.Lock()
+_held: dict[object, tuple[str, int]] = {}  # by run: whose it is, and how many slots
+
+
+def _check_slots(spark: SparkSession, name: str, wanted: int) -> None:
+    """Refuse what would find no slot: it would wait without a word, and exact statements with it."""
+    most = int(spark.conf.get(SLOTS, "0") or "0")
+    if most == 0:  # a session of somebody else's, who knows what they do
+        return
+    active = {stream.runId for stream in spark.streams.active}
+    for run in [run for run in _held if run not in active]:
+        del _held[run]
+    taken = sum(slots for _, slots in _held.values())
+    if taken + wanted > most:
+        raise Conflict(
+            "NO_TASK_SLOTS",
+            f"{name} needs {wanted} task slots, one for each partition it reads; "
+            f"{taken} of {most} for fast statements are taken.",
+            hint=f"Set engine.fast_slots to {taken + wanted} or more, or write guarantee='exact'.",
+        )
+
+
+def written(kafka: Kafka, query: str, topic: str, checkpoint: Path) -> Seen:
+    """How far earlier runs have written beyond the last checkpoint, by what is in the topic."""
+    since, count = _last_checkpoint(checkpoint), str(kafka.describe_topic(topic).topic.partitions)
+    note = checkpoint / _PARTITIONS
+    before = note.read_text() if note.is_file() else count
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    note.write_text(count)
+    # With other partitions a row may go elsewhere than it went: it rather comes twice than is taken for a repeat.
+    if since is None or before != count:
+        return {}
+    return seen_in(_tail(kafka, topic, since), query)
+
+
+def _last_checkpoint(folder: Path) -> int | None:
+    """When the last batch was ended, in milliseconds; the folder's own beginning before that, if there is a folder."""
+    commits = folder / "commits"
+    ended = [f for f in commits.iterdir() if f.name.isdecimal()] if commits.is_dir() else []
+    files = ended or [f for f in [folder / "metadata"] if f.is_file()]
+    return int(max(f.stat().st_mtime for f in files) * 1000) - _CLOCKS_APART_MS if files else None
+
+
+def _tail(kafka: Kafka, topic: str, since_ms: int) -> Iterator[Record]:
+    """A topic's records from a time on, to its end and until nothing more comes.
+
+    What a producer that is gone sent last may still be on its way.
+    """
+    started = quiet = time.monotonic()
+    with Reader(kafka, topic, Position("time", since_ms), isolation="read_uncommitted") as reader:
+        while not reader.at_end or time.monotonic() - quiet < _QUIET_S:
+            found = reader.read(10_000, 0.1)
+            if found:
+                quiet = time.monotonic()
+                yield from found
+            elif time.monotonic() - started > _LONGEST_S:
+                raise ExternalError("TOPIC_UNREADABLE", f"The end of {topic} wasn't reached in {_LONGEST_S:.0f} s.")
