@@ -23,6 +23,7 @@ from orion.hub.claims import Claim, opened
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
 from orion.hub.membership import LEDGER, TRANSACTION_S, taken_over
+from orion.plan.tolerance import LATE_ROW, Tolerance
 
 _TIMEOUT_S = 60.0
 _ABORT_S = 10.0
@@ -60,7 +61,9 @@ class Permit:
     limits: tuple[tuple[str, int], ...] = ()  # the largest record that a topic takes
     settings: Settings = ()
     kind: str = ""  # of producer; those of one kind have the same settings
-    tolerant: bool = True  # a dead letter may be written; else it ends the batch
+    tolerance: Tolerance = field(
+        default_factory=Tolerance
+    )  # how many dead letters are borne; none: the first one ends the batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class Written:
 
     counts: Counter[str] = field(default_factory=Counter)
     newest: int = 0
+    errors: int = 0  # dead letters that tell of something wrong; counted only where it matters how many
+    example: str = ""  # what the first of them says
 
 
 class Intolerable(Exception):
@@ -122,8 +127,8 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
             _produce(producer, part)
             written.counts.update(part.topics)
             written.newest = max(written.newest, part.newest)
-        if not permit.tolerant and written.counts[permit.letters]:
-            raise Intolerable(f"{Intolerable.MARK}: {_first_letter(fitting, permit.letters)}")
+            if permit.tolerance.bounded:
+                _judge(part, permit, written)
     producer.commit_transaction(_TIMEOUT_S)
     return written
 
@@ -166,15 +171,21 @@ def _parted(chunk: Chunk, permit: Permit) -> Iterator[Chunk]:
         yield Chunk([permit.letters], [key], [value], [time], [told])
 
 
-def _first_letter(chunks: list[Chunk], letters: str) -> str:
-    """What the first dead letter says of itself."""
-    for chunk in chunks:
-        for topic, header in zip(chunk.topics, chunk.headers or [], strict=False):
-            if topic == letters:
-                told = {name: bytes(value).decode() for name, value in header or [] if isinstance(value, bytes)}
-                place = "/".join(told.get(f"orion.source.{part}", "?") for part in ("topic", "partition", "offset"))
-                return f"{told.get('orion.error.code')} at {place}: {told.get('orion.error.reason')}"
-    return "a dead letter"
+def _judge(chunk: Chunk, permit: Permit, written: Written) -> None:
+    """Count the dead letters that tell of something wrong; the first one ends a batch that bears none."""
+    for topic, header in zip(chunk.topics, chunk.headers or [], strict=False):
+        if topic != permit.letters:
+            continue
+        told = {name: bytes(value).decode() for name, value in header or [] if isinstance(value, bytes)}
+        code = told.get("orion.error.code")
+        if code == LATE_ROW:
+            continue
+        written.errors += 1
+        if not written.example:
+            place = "/".join(told.get(f"orion.source.{part}", "?") for part in ("topic", "partition", "offset"))
+            written.example = f"{code} at {place}: {told.get('orion.error.reason')}"
+        if not permit.tolerance.share:
+            raise Intolerable(f"{Intolerable.MARK}: {written.example}")
 
 
 def _producer(permit: Permit) -> tuple[str, Producer]:

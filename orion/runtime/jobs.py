@@ -11,11 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion import profiles
+from orion.hub.client_settings import translated_settings
 from orion.hub.transactions import Permit, Written
 from orion.plan.fingerprint import fingerprint
 from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, scans
 from orion.plan.sources import Connector
+from orion.plan.tolerance import Tolerance
 from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing
 from orion.runtime.headers import Seen
@@ -45,10 +47,12 @@ class Surroundings:
         shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
         return self.grounds.begin(standing, shuffled, new=new, accept=accept)
 
-    def permit(self, run: Run, letters: str, topics: Sequence[str] = ()) -> Permit:
+    def permit(self, run: Run, letters: str, tolerance: str, topics: Sequence[str] = ()) -> Permit:
         on = self.grounds
         limits = tuple((topic, on.kafka.record_limit(topic)) for topic in topics)
-        return Permit(on.kafka.bootstrap, run.membership.group, b"", on.service, on.writers, letters, limits)
+        borne = Tolerance.parse(tolerance)
+        group = run.membership.group
+        return Permit(on.kafka.bootstrap, group, b"", on.service, on.writers, letters, limits=limits, tolerance=borne)
 
     def launch(self, run: Run, standing: Standing, frame: DataFrame, write: Callable[[DataFrame, int], None]) -> Run:
         # A scheduler pool for each query: a long batch of one doesn't hold up the others.
@@ -108,7 +112,11 @@ class QueryJob:
                 around.grounds.started(standing, run)
                 return run
             frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
-            lane = ExactLane(run, around.permit(run, self.dead_letters, [query.sink.topic]), on_written)
+            permit = around.permit(run, self.dead_letters, query.tolerance, [query.sink.topic])
+            if query.profile:
+                settings = translated_settings(profiles.of(query.profile).lane_settings())
+                permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
+            lane = ExactLane(run, permit, on_written)
             return around.launch(run, standing, frame, lane)
         except BaseException:
             run.close()
@@ -180,7 +188,7 @@ class SinkJob:
         plugin = open_sink(self.connector)
         around, standing = self.around, self.standing
         run = around.begin(standing, new=new, accept=accept)
-        lane = ExactLane(run, around.permit(run, self.dead_letters), on_written)
+        lane = ExactLane(run, around.permit(run, self.dead_letters, self.connector.tolerance), on_written)
         source = around.schemas.read(self.connector.sources[0])
         columns = [quote(c.name) for c in source.row]
 
@@ -191,8 +199,9 @@ class SinkJob:
                 good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
                 written = plugin.write(good.selectExpr(*columns), number)
                 on_written(Written(Counter({self.sink: written})))
-                lane.write(emit.letters(batch, self.dead_letters), number, leave)
+                letters = lane.write(emit.letters(batch, self.dead_letters), number, leave)
                 run.went_through()
+                lane.judge(replace(letters, counts=letters.counts + Counter({self.sink: written})))
             finally:
                 batch.unpersist()
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from orion.errors import Conflict, OrionError
+from orion.errors import Conflict
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
+from orion.plan.tolerance import PROPERTY, stopped
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.inputs import Inputs, Watch
 
@@ -43,7 +44,7 @@ class Run:
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     _fresh: bool = True  # its first batch may have been written before
     _draining: bool = False
-    _ended_by: OrionError | None = None
+    _ended_by: Conflict | None = None
 
     def admit(self, batch: int) -> Admission:
         """Let a batch in, or raise."""
@@ -52,9 +53,8 @@ class Run:
         try:
             credentials = self.membership.credentials()
             written = self.membership.written(self.slots) if self._fresh else {}
-        except OrionError as error:
-            self._ended_by = error
-            raise
+        except Conflict as error:
+            raise self.stopped_by(error) from None
         return Admission(credentials, frozenset(slot for slot, last in written.items() if last >= batch))
 
     def went_through(self) -> None:
@@ -75,19 +75,21 @@ class Run:
 
     def verdict(self, failure: BaseException | None) -> Conflict | None:
         """What ended the run, where trying again won't help."""
-        if isinstance(self._ended_by, Conflict):
+        if self._ended_by is not None:
             return self._ended_by
         text = str(failure or "")
-        if "TAKEN_OVER" in text:
-            return taken_over(self.membership.group)
+        lost = taken_over(self.membership.group)
+        if lost.message in text:
+            return lost
         if Intolerable.MARK in text:
             told = text.split(f"{Intolerable.MARK}: ", 1)[1].splitlines()[0]
-            return Conflict(
-                "NOT_TOLERATED",
-                f"errors.tolerance allows no such record: {told}.",
-                hint="Mend what writes such records, raise errors.tolerance, then RESUME.",
-            )
+            return not_tolerated(f"'{PROPERTY}' is none", told)
         return None
+
+    def stopped_by(self, error: Conflict) -> Conflict:
+        """Remember what ends the run, to be raised; what Spark makes of it is a text."""
+        self._ended_by = error
+        return error
 
     def drain(self) -> None:
         """Let the batch under way end, and no other begin."""
@@ -101,6 +103,10 @@ class Run:
 
     def close(self) -> None:
         self.membership.close()
+
+
+def not_tolerated(why: str, letter: str) -> Conflict:
+    return Conflict("NOT_TOLERATED", f"{stopped(why, letter)}.")
 
 
 class Drained(Exception):

@@ -16,6 +16,7 @@ from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
 from orion.hub.membership import LEDGER, Membership, prepare_ledger
 from orion.hub.transactions import Chunk, Intolerable, Permit, Slot
+from orion.plan.tolerance import Tolerance
 from tests.scenarios.conftest import everything
 
 
@@ -109,7 +110,7 @@ def test_a_record_that_its_topic_does_not_take_is_a_dead_letter(
 def test_where_no_dead_letter_may_be_nothing_is_written(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path
 ) -> None:
-    leave = permit(kafka, topic, first, tmp_path, tolerant=False)
+    leave = permit(kafka, topic, first, tmp_path, tolerance=Tolerance(0.0))
     told: list[transactions.Headers] = [[("orion.error.code", b"VALUE_UNREADABLE"), ("orion.source.offset", b"4")]]
     with pytest.raises(Intolerable, match=r"VALUE_UNREADABLE at .*/4"):
         transactions.write(leave, Slot(0, 0), [chunk(topic, b"a"), chunk(f"dlq.{topic}", b"bad", headers=told)])

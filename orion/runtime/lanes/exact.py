@@ -7,7 +7,7 @@ handed as Arrow to Python workers that write them in transactions (see orion.hub
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +17,10 @@ from pyspark.sql import DataFrame
 
 from orion.hub import transactions
 from orion.hub.transactions import Chunk, Permit, Slot, Written
-from orion.runtime.runs import Admission, Run
+from orion.plan.tolerance import Recent
+from orion.runtime.runs import Admission, Run, not_tolerated
 
-_WRITTEN = "topic STRING, records BIGINT, newest BIGINT"
+_WRITTEN = "topic STRING, records BIGINT, newest BIGINT, errors BIGINT, example STRING"
 
 
 @dataclass
@@ -29,19 +30,35 @@ class ExactLane:
     run: Run
     permit: Permit  # of all its batches, but for the membership
     on_written: Callable[[Written], None]
+    recent: Recent = field(default_factory=Recent)  # how many of the last records were dead letters
 
     def __call__(self, batch: DataFrame, number: int) -> None:
         """Called by foreachBatch, once for each batch, and again for one that a crash cut off."""
-        self.write(batch, number, self.run.admit(number))
+        written = self.write(batch, number, self.run.admit(number))
         self.run.went_through()
+        self.judge(written)
 
-    def write(self, batch: DataFrame, number: int, leave: Admission) -> None:
+    def judge(self, written: Written) -> None:
+        """Stop at too many dead letters. They stand, and so does the rest of the batch."""
+        tolerance = self.permit.tolerance
+        if not tolerance.bounded:
+            return
+        good = sum(written.counts.values()) - written.counts[self.permit.letters]
+        self.recent = self.recent.after(good, written.errors)
+        why = self.recent.exceeds(tolerance)
+        if why is not None:
+            raise self.run.stopped_by(not_tolerated(why, written.example))
+
+    def write(self, batch: DataFrame, number: int, leave: Admission) -> Written:
         work = _writer(replace(self.permit, membership=leave.membership), number, leave.done)
         written = Written()
         for row in batch.mapInArrow(work, _WRITTEN).collect():
             written.counts[row.topic] += row.records
             written.newest = max(written.newest, row.newest)
+            written.errors += row.errors if row.topic == self.permit.letters else 0
+            written.example = written.example or row.example
         self.on_written(written)
+        return written
 
 
 def _writer(
@@ -58,13 +75,25 @@ def _writer(
             return
         written = transactions.write(permit, slot, _chunks(batches))
         counts = written.counts
-        columns = {"topic": list(counts), "records": list(counts.values()), "newest": [written.newest] * len(counts)}
+        if not counts:
+            return
+        columns: dict[str, list[Any]] = {"topic": list(counts), "records": list(counts.values())}
+        for name in ("newest", "errors", "example"):
+            columns[name] = [getattr(written, name)] * len(counts)
         yield pa.RecordBatch.from_pydict(columns, _SCHEMA)
 
     return write
 
 
-_SCHEMA = pa.schema([("topic", pa.string()), ("records", pa.int64()), ("newest", pa.int64())])
+_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("records", pa.int64()),
+        ("newest", pa.int64()),
+        ("errors", pa.int64()),
+        ("example", pa.string()),
+    ]
+)
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
