@@ -6,6 +6,7 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = '
 --   topic STRICT: partitions as in
 --   define stream STRICT over topic STRICT (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 --   query CSAS_STRICT_1 (stateless, exactly once) -> topic STRICT, dead letters dlq.STRICT
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     errors tolerance none: it stops at the first dead letter
 --     project K, V
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
@@ -14,6 +15,7 @@ CREATE STREAM strict WITH (errors_tolerance = 'none') AS SELECT * FROM s;
 -- with: errors.tolerance=0.5%
 -- plan:
 --   query INSERTQUERY_3 (stateless, exactly once) -> topic STRICT, dead letters dlq.STRICT
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: the readers of STRICT look for no headers
 --     errors tolerance 0.5%: it stops when more of the last 1000 records are dead letters
 --     project K, V
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
@@ -24,6 +26,7 @@ INSERT INTO strict SELECT * FROM s;
 --   topic LOOSE: partitions as in
 --   define stream LOOSE over topic LOOSE (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 --   query CSAS_LOOSE_4 (stateless, exactly once) -> topic LOOSE, dead letters dlq.LOOSE
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project K, V
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 CREATE STREAM loose WITH (errors_tolerance = 'all') AS SELECT * FROM s;
@@ -55,7 +58,7 @@ CREATE SINK CONNECTOR other WITH ('connector.class' = 'delta', 'topics' = 'in', 
 
 -- error: BindError UNKNOWN_PROPERTY 1:15
 -- message: There is no property ERRORS_TOLERANCE.
--- hint: Properties are CLEANUP_POLICY, FORMAT, KAFKA_TOPIC, KEY_DELIMITER, KEY_FORMAT, PARTITIONS, REPLICAS, RETENTION_MS, SOURCED_BY_CONNECTOR, TIMESTAMP, TIMESTAMP_FORMAT, VALUE_DELIMITER, VALUE_FORMAT, WINDOW_SIZE, WINDOW_TYPE, WRAP_SINGLE_VALUE.
+-- hint: Properties are CLEANUP_POLICY, FORMAT, KAFKA_TOPIC, KEY_DELIMITER, KEY_FORMAT, ORDERED, PARTITIONS, PROFILE, REPLICAS, RETENTION_MS, SOURCED_BY_CONNECTOR, TIMESTAMP, TIMESTAMP_FORMAT, VALUE_DELIMITER, VALUE_FORMAT, WINDOW_SIZE, WINDOW_TYPE, WRAP_SINGLE_VALUE.
 CREATE STREAM src (v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON', ERRORS_TOLERANCE = 'none');
 
 -- Late rows: Spark's own aggregation only counts them.
@@ -64,6 +67,7 @@ CREATE STREAM src (v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON', ERROR
 --   topic COUNTED: partitions as in, cleanup.policy=compact,delete
 --   define table COUNTED over topic COUNTED (key KAFKA, value JSON, window TUMBLING ( SIZE 1000 MILLISECONDS )): K VARCHAR(STRING) PRIMARY KEY, N BIGINT
 --   query CTAS_COUNTED_7 (stateful, exactly once) -> topic COUNTED, dead letters dlq.COUNTED
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N
 --       by K
 --       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
@@ -75,6 +79,7 @@ CREATE TABLE counted WITH (late_rows = 'count') AS SELECT k, COUNT(*) AS n FROM 
 --   topic KEPT: partitions as in, cleanup.policy=compact,delete
 --   define table KEPT over topic KEPT (key KAFKA, value JSON, window TUMBLING ( SIZE 1000 MILLISECONDS )): K VARCHAR(STRING) PRIMARY KEY, N BIGINT
 --   query CTAS_KEPT_9 (stateful, exactly once) -> topic KEPT, dead letters dlq.KEPT
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     late rows are kept: they go to dlq.KEPT
 --     aggregate K, COUNT(*) AS N
 --       by K
@@ -90,6 +95,7 @@ CREATE TABLE kept WITH (late_rows = 'keep') AS SELECT k, COUNT(*) AS n FROM s WI
 --   topic PLAIN: partitions as in
 --   define stream PLAIN over topic PLAIN (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 --   query CSAS_PLAIN_11 (stateless, exactly once) -> topic PLAIN, dead letters dlq.PLAIN
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project K, V
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 CREATE STREAM plain AS SELECT * FROM s;
@@ -99,6 +105,7 @@ CREATE STREAM plain AS SELECT * FROM s;
 --   topic FIRSTS: partitions as in
 --   define stream FIRSTS over topic FIRSTS (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 --   query CSAS_FIRSTS_13 (stateful, exactly once) -> topic FIRSTS, dead letters dlq.FIRSTS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     late rows are kept: they go to dlq.FIRSTS
 --     distinct K, V in TUMBLING ( SIZE 1000 MILLISECONDS )
 --       project K, V
