@@ -12,7 +12,7 @@ from orion.clients.codec import Codec, Format, codecs
 from orion.clients.distinct import Distinct
 from orion.clients.message import Message
 from orion.clients.settings import cluster
-from orion.errors import SchemaError, UserError, hint_nearest
+from orion.errors import OrionError, SchemaError, UserError, hint_nearest
 from orion.hub.client_settings import translated_settings
 from orion.hub.reader import Commit as ReaderCommit
 from orion.hub.reader import Isolation, Reader
@@ -75,6 +75,7 @@ class Consumer:
         self._distinct = Distinct() if distinct else None
         self._told_revoked = on_revoke
         self._waiting: deque[Record] = deque()
+        self._taken: list[Message] = []
         self._given: dict[Place, int] = {}  # the next offset after what the program was given
         self._before: dict[Place, int | None] = {}  # what that was before the last it was given
         self._first: dict[Place, int] = {}
@@ -102,14 +103,19 @@ class Consumer:
         """Up to `n` records: as many as come within `timeout` seconds."""
         self._pass()
         deadline = time.monotonic() + timeout
-        taken: list[Message] = []
-        while len(taken) < n:
-            if not self._waiting and not self._fetch(deadline):
-                break
-            message = self._take()
+        self._taken = []
+        while len(self._taken) < n:
+            try:
+                if not self._waiting and not self._fetch(deadline):
+                    break
+                message = self._take()
+            except OrionError:
+                if self._taken:
+                    break  # these first; what goes wrong next time is raised then
+                raise
             if message is not None:
-                taken.append(message)
-        return taken
+                self._taken.append(message)
+        return self._taken
 
     def __iter__(self) -> Iterator[Message]:
         """Records as they come; ends after the consumer's `timeout` without one, never if it has none."""
@@ -221,7 +227,9 @@ class Consumer:
         self._forget((topic, partition))
 
     def rewind(self) -> None:
-        """Go back to what the group has committed, or to where this consumer began."""
+        """Go back to what the group has committed, or to where this consumer began; closed, its next one does."""
+        if self._closed:
+            return
         begins = {**self._first, **(self._reader.committed() if self._group else {})}
         for place in set(self._given) & set(self._reader.assignment):
             self.seek(*place, begins[place])
@@ -234,6 +242,8 @@ class Consumer:
             self._first.pop(place, None)
 
     def _forget(self, place: Place) -> None:
+        """What has come of a partition, but hasn't reached the program, is for whoever reads it from now on."""
+        self._taken = [message for message in self._taken if message.place != place]
         self._waiting = deque(record for record in self._waiting if (record.topic, record.partition) != place)
         self._given.pop(place, None)
         self._before.pop(place, None)

@@ -14,9 +14,9 @@ ROWTIME = "orion.rowtime"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A record. What couldn't be decoded is told by `error`, and raised by whoever takes the `key` or `value`:
+    """A record. Where key or value couldn't be decoded, `error` says why and `raw` has the bytes.
 
-    nobody takes a broken value for a tombstone. The bytes are in `raw`.
+    Taking the one that is broken raises the error: nobody takes it for a tombstone.
     """
 
     raw: Record

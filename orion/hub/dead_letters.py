@@ -276,7 +276,8 @@ def _sent_back(one: Repaired, partitions: int) -> dict[str, Any]:
     if origin.partition < partitions:
         made["partition"] = origin.partition
     if letter.timestamp is not None:
-        made["timestamp"] = max(1, letter.timestamp)  # 0 is "now" to the client
+        # 0 is "now" to the client, and a time that is still to come would make the record a letter again.
+        made["timestamp"] = min(max(1, letter.timestamp), round(time.time() * 1000))
     return made
 
 

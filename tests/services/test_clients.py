@@ -17,9 +17,11 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 import orion
-from orion.errors import Conflict, NotFound, OrionError, SchemaError, UserError
+from orion.errors import Conflict, ExternalError, NotFound, OrionError, SchemaError, UserError
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Isolation
+from orion.plan.sources import WireSchema
+from orion.registry.access import Remote
 
 PATIENCE = 30.0
 ROOT = Path(__file__).parents[2]
@@ -339,6 +341,37 @@ def test_a_schema_goes_through_the_registry(
     ]
     with pytest.raises(SchemaError):
         _ = headless.value
+
+
+class Faltering(Remote):
+    """A registry that doesn't answer the second question."""
+
+    asked = 0
+
+    def by_id(self, number: int) -> WireSchema | None:
+        self.asked += 1
+        if self.asked == 2:
+            raise ExternalError("REGISTRY_UNREACHABLE", "No schema registry answers.")
+        return super().by_id(number)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_registry_that_doesnt_answer_costs_no_record(bootstrap: str, line: str, registry_url: str, most: int) -> None:
+    with orion.Producer(bootstrap, value_format="avro", value_schema='"long"', registry=registry_url) as producer:
+        for number in range(3):
+            producer.send(line, number)
+    access = Faltering(registry_url)
+    read: list[int] = []
+    failed = 0
+    with orion.Consumer(line, bootstrap=bootstrap, value_format="avro", registry=access) as consumer:
+        while len(read) < 3:
+            try:
+                read += [message.value for message in consumer.read(most, PATIENCE)]
+            except ExternalError:
+                failed += 1
+    assert read == [0, 1, 2]
+    # Of several, those before it are given first, and by the next call it answers again.
+    assert failed == (1 if most == 1 else 0)
 
 
 def test_others_read_what_we_write(bootstrap: str, line: str, registry_url: str, client: SchemaRegistryClient) -> None:

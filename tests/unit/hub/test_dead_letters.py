@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from orion.hub.dead_letters import Letter, Origin, Repaired, _note, _sent_back, _summary
@@ -58,6 +60,12 @@ def test_a_record_goes_back_as_it_was_and_says_that_it_does() -> None:
     }
     assert "partition" not in _sent_back(Repaired(letter(), b"{}"), partitions=3)
     assert _sent_back(Repaired(letter(orion_source_timestamp="0"), None), partitions=4)["timestamp"] == 1
+
+
+def test_a_record_from_the_future_goes_back_with_the_time_it_is() -> None:
+    before = round(time.time() * 1000)
+    sent = _sent_back(Repaired(letter(orion_source_timestamp="99999999999999"), b"{}"), partitions=4)
+    assert before <= sent["timestamp"] <= round(time.time() * 1000)
 
 
 def test_letters_of_a_topic_made_anew_are_others() -> None:
