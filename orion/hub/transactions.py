@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from pathlib import Path
 
@@ -46,6 +46,7 @@ class Chunk:
     headers: list[Headers] | None  # None: no record has any
     largest: int = 0  # bytes of the largest value and the largest key
     newest: int = 0  # the latest time among them
+    origin: int | None = None  # which partition of all that is read they come from, if from one
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Permit:
     limits: tuple[tuple[str, int], ...] = ()  # the largest record that a topic takes
     settings: Settings = ()
     kind: str = ""  # of producer; those of one kind have the same settings
+    done: frozenset[int] = frozenset()  # slots that an earlier run has written
     tolerance: Tolerance = field(
         default_factory=Tolerance
     )  # how many dead letters are borne; none: the first one ends the batch
@@ -68,7 +70,7 @@ class Permit:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One partition of one batch."""
+    """One partition of one batch, by Spark's number; where all its records have one origin, that is its number."""
 
     number: int
     batch: int
@@ -99,6 +101,10 @@ def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
     filled = (chunk for chunk in chunks if chunk.values)
     head = next(filled, None)
     if head is None:
+        return Written()
+    if head.origin is not None:
+        slot = replace(slot, number=head.origin)
+    if slot.number in permit.done:
         return Written()
     with translated(Subject(permit.bootstrap, group=permit.group)):
         name, producer = _producer(permit)

@@ -41,18 +41,29 @@ def outgoing(query: Query, read: Read, seen: Seen | None = None) -> DataFrame:
 
     `seen` is how far earlier runs of it have written, for a sink whose records tell repeats.
     """
-    frame = build(query.relation, read, query.tasks, keeps_late=query.keeps_late)
     if not is_stateful(query.relation):
+        frame = build(query.relation, _numbered(read, len(scans(query.relation))))
         own = Own(query.id, seen or {}, placed=query.guarantee is Guarantee.FAST) if query.sink.headed else None
         return emit.routed(frame, query.sink, query.dead_letters, own)
     # An operator lets only its results through, so the bad records take a road of their own beside it.
     # Both are one query with one checkpoint: results and dead letters of a batch are written together.
+    frame = build(query.relation, read, query.tasks, keeps_late=query.keeps_late)
     results = emit.records(frame, query.sink, query.dead_letters)
     for source in dict.fromkeys(scans(query.relation)):
         letters = emit.letters(decoded(read(source), source), query.dead_letters)
         # They are few: one partition of them is one slot to write, where each of the topic's would be another.
         results = results.unionAll(letters.repartition(1))
     return results
+
+
+def _numbered(read: Read, count: int) -> Read:
+    """Reads of `count` scans, whose rows tell by rows.ORIGIN which scan and partition they are of."""
+    scan = iter(range(count))
+    return lambda source: with_origin(read(source), next(scan), count)
+
+
+def with_origin(raw: DataFrame, scan: int = 0, scans: int = 1) -> DataFrame:
+    return raw.selectExpr("*", f"partition * {scans} + {scan} AS {rows.ORIGIN}")
 
 
 def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS, *, keeps_late: bool = False) -> DataFrame:

@@ -9,10 +9,9 @@ from orion.hub.dead_letters import ATTEMPT, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.headers import Own
-from orion.runtime.scan import event_time
+from orion.runtime.scan import NO_HEADERS, event_time
 from orion.schema import Role, literal, quote
 
-_NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
 _SIDES = (Role.KEY, Role.VALUE)
 _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
 # A letter from the future has its batch's time: brokers may refuse its own, and a topic would keep it too long.
@@ -37,6 +36,7 @@ def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame
         f"CASE WHEN NOT {rows.DELETED} THEN {_value(sink)} END AS value",
         f"{_time(sink)} AS timestamp",
         f"{_headers(frame)} AS headers",
+        _origin(frame),
     )
 
 
@@ -57,6 +57,7 @@ def routed(frame: DataFrame, sink: Source, dead_letters: str, own: Own | None = 
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
         f"if({good}, {_time(sink)}, {_LETTER_TIME}) AS timestamp",
         f"if({good}, {_headers(frame)}, {_letter_headers(frame)}) AS headers",
+        _origin(frame),
         *([own.column] if own else []),
     )
     return own.added(made) if own else made
@@ -119,7 +120,13 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
         f"{rows.RAW_VALUE} AS value",
         f"{_LETTER_TIME} AS timestamp",
         f"{_letter_headers(frame)} AS headers",
+        _origin(frame),
     )
+
+
+def _origin(frame: DataFrame) -> str:
+    """Rows of an operator come from everywhere: they have none."""
+    return f"{rows.ORIGIN if rows.ORIGIN in frame.columns else 'CAST(NULL AS INT)'} AS origin"
 
 
 def _letter_headers(frame: DataFrame) -> str:
@@ -146,7 +153,7 @@ def _letter_headers(frame: DataFrame) -> str:
 def _headers(frame: DataFrame) -> str:
     """A record keeps the headers of the one it was made of, where they were read at all; not Orion's own, which are
     said of that record alone."""
-    return _not_ours(rows.HEADERS) if rows.HEADERS in frame.columns else _NO_HEADERS
+    return _not_ours(rows.HEADERS) if rows.HEADERS in frame.columns else NO_HEADERS
 
 
 def _not_ours(headers: str) -> str:

@@ -19,7 +19,7 @@ from orion.plan.relations import Guarantee, Query, is_stateful, scans
 from orion.plan.sources import Connector
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit, rows
-from orion.runtime.dataframe import outgoing
+from orion.runtime.dataframe import outgoing, with_origin
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
@@ -97,9 +97,11 @@ class QueryJob:
     @property
     def standing(self) -> Standing:
         relation = self.query.relation
-        topics = tuple(dict.fromkeys(source.topic for source in scans(relation)))
+        read = [source.topic for source in scans(relation)]
         group = f"{self.around.grounds.service}.{self.id}"
-        return Standing(self.id, group, self.checkpoint, topics, bonds(relation), is_stateful(relation), True)
+        topics = tuple(dict.fromkeys(read))
+        stateful = is_stateful(relation)
+        return Standing(self.id, group, self.checkpoint, topics, len(read), bonds(relation), stateful, True)
 
     def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
         around, standing = self.around, self.standing
@@ -182,7 +184,7 @@ class SinkJob:
     def standing(self) -> Standing:
         group = f"{self.around.grounds.service}.connector.{self.connector.identity}"
         topics = tuple(source.topic for source in self.connector.sources)
-        return Standing(self.id, group, self.checkpoint, topics, {}, False, False)
+        return Standing(self.id, group, self.checkpoint, topics, len(topics), {}, False, False)
 
     def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
         plugin = open_sink(self.connector)
@@ -206,7 +208,9 @@ class SinkJob:
                 batch.unpersist()
 
         try:
-            return around.launch(run, standing, decoded(around.source.over(run.inputs).stream(source), source), write)
+            return around.launch(
+                run, standing, decoded(with_origin(around.source.over(run.inputs).stream(source)), source), write
+            )
         except BaseException:
             run.close()
             raise

@@ -16,7 +16,14 @@ RECORD_HEADERS = "__record_headers"  # the same of every source, for the dead le
 # offset; an operator adds 4 for each row it makes of one.
 ORDER = "__order"
 
-META = (BAD, DELETED, RAW_KEY, RAW_VALUE, TOPIC, STAMP, HEADERS, RECORD_HEADERS)
+# Which of all the partitions that a query without state reads it comes from: the same number each time a batch runs.
+# Spark's own numbering of a batch's partitions isn't, since it hangs on the order in which a map gives its keys.
+ORIGIN = "__origin"
+
+META = (BAD, DELETED, RAW_KEY, RAW_VALUE, TOPIC, STAMP, HEADERS, RECORD_HEADERS, ORIGIN)
 
 # What a writer takes: one row is one Kafka record.
-OUTGOING = "topic STRING, key BINARY, value BINARY, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+OUTGOING = (
+    "topic STRING, key BINARY, value BINARY, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
+    "origin INT"
+)

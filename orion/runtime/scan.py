@@ -11,6 +11,7 @@ from orion.runtime import rows
 from orion.schema import Column, Scalar, literal, quote
 
 KEY, VALUE = "__k", "__v"
+NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
 # A column that a reader of topics may add: the latest time that a record may have.
 LATEST = "latest"
 
@@ -28,11 +29,12 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         f"'{VALUE}', CASE WHEN value IS NOT NULL THEN {value.struct} END)))"
     )
     headers = source.schema.headers
-    taken = ["key", "value", "topic", "partition", "offset", "timestamp", "headers"]
-    latest = [LATEST] if LATEST in raw.columns else []
+    taken = ["key", "value", "topic", "partition", "offset", "timestamp"]
+    taken += ["headers" if "headers" in raw.columns else f"{NO_HEADERS} AS headers"]
+    added = [name for name in (LATEST, rows.ORIGIN) if name in raw.columns]
     # Spark's source knows no order between topics: the records' own times stand in for it.
     arrival = "arrival" if "arrival" in raw.columns else "unix_millis(timestamp)"
-    frame = raw.selectExpr(*taken, *latest, f"{_order(arrival)} AS {rows.ORDER}", once)
+    frame = raw.selectExpr(*taken, *added, f"{_order(arrival)} AS {rows.ORDER}", once)
     columns = [
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.key, key.fields, strict=True)),
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.value, value.fields, strict=True)),
@@ -56,7 +58,7 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *([f"headers AS {rows.HEADERS}"] if headers else []),
         f"partition AS {ROWPARTITION}",
         f"offset AS {ROWOFFSET}",
-        *latest,
+        *added,
     )
     return _with_time(_without_empty(frame, source), source)
 
@@ -94,7 +96,7 @@ def _with_time(frame: DataFrame, source: Source) -> DataFrame:
     """ROWTIME: the record's timestamp, or the column that the TIMESTAMP property names."""
     names = [quote(c.name) for c in source.row if c.name != ROWTIME]
     carried = [rows.DELETED, rows.RAW_KEY, rows.RAW_VALUE, rows.TOPIC, rows.STAMP, rows.ORDER, rows.RECORD_HEADERS]
-    carried += [rows.HEADERS] if source.schema.headers else []
+    carried += [name for name in (rows.HEADERS, rows.ORIGIN) if name in frame.columns]
     ahead = f", {_ahead()}" if LATEST in frame.columns else ""
     if source.timestamp is None or source.query_id is not None:
         # What Orion writes carries its ROWTIME as the record's timestamp.

@@ -25,6 +25,7 @@ class Standing:
     group: str
     checkpoint: Path
     topics: tuple[str, ...]
+    scans: int
     bonds: Mapping[str, Bond]
     stateful: bool
     resumable: bool
@@ -49,9 +50,9 @@ class Grounds:
         sweep(checkpoint.path)
         claims.settle(self.kafka, self.writers)
         seen = self.watch.see(standing.topics)
-        partitions = sum(topic.partitions for topic in seen.topics.values())
-        # A batch has a slot for each partition of its last stage: of what it reads, or of its shuffles.
-        slots = max(partitions, shuffled * len(standing.topics)) + len(standing.topics)
+        most = max((topic.partitions for topic in seen.topics.values()), default=1)
+        # A batch has a slot for each partition of what it reads; or for each of its shuffle, and for its dead letters.
+        slots = max(most, shuffled + 1) * standing.scans
         run = Run(
             Membership(self.kafka, standing.group, standing.topics),
             prepare_ledger(self.kafka, slots),

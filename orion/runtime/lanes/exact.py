@@ -50,7 +50,7 @@ class ExactLane:
             raise self.run.stopped_by(not_tolerated(why, written.example))
 
     def write(self, batch: DataFrame, number: int, leave: Admission) -> Written:
-        work = _writer(replace(self.permit, membership=leave.membership), number, leave.done)
+        work = _writer(replace(self.permit, membership=leave.membership, done=leave.done), number)
         written = Written()
         for row in batch.mapInArrow(work, _WRITTEN).collect():
             written.counts[row.topic] += row.records
@@ -61,19 +61,14 @@ class ExactLane:
         return written
 
 
-def _writer(
-    permit: Permit, number: int, done: frozenset[int]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(permit: Permit, number: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
         if context.attemptNumber() > 0:
             # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
             raise RuntimeError("a slot is written once a run: the query starts again instead")
-        slot = Slot(context.partitionId(), number)
-        if slot.number in done:
-            return
-        written = transactions.write(permit, slot, _chunks(batches))
+        written = transactions.write(permit, Slot(context.partitionId(), number), _chunks(batches))
         counts = written.counts
         if not counts:
             return
@@ -100,7 +95,7 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        topics, keys, values, times, headers = batch.columns
+        topics, keys, values, times, headers, origins = batch.columns
         # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
         stamped = pc.max_element_wise(times, 1)
         yield Chunk(
@@ -111,6 +106,7 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
             None if headers.null_count == len(headers) else [_pairs(h) for h in headers.to_pylist()],
             _longest(keys) + _longest(values),
             pc.max(stamped).as_py(),
+            origins[0].as_py(),
         )
 
 
