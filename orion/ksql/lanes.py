@@ -18,7 +18,7 @@ def guarantee(written: With, context: Context, relation: Relation, sink: Source)
     wished = _default(written, context) if asked is None else _named(asked, written)
     if wished is Guarantee.EXACT:
         return wished
-    why = _compacted(written) or why_not_fast(relation, sink)
+    why = _compacted(written) or why_not_fast(relation, sink, written.tolerance())
     if why is None:
         return wished
     if asked is None:

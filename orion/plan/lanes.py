@@ -6,19 +6,22 @@ from orion.plan.codec import dumps
 from orion.plan.definitions import python_calls
 from orion.plan.relations import Guarantee, Query, Relation, is_stateful, scans
 from orion.plan.sources import Kind, Source
+from orion.plan.tolerance import ALL
 from orion.schema import Role
 
 # What the formats are called that Python reads and writes.
 _IN_PYTHON = ("PROTOBUF", "PROTOBUF_NOSR")
 
 
-def why_not_fast(relation: Relation, sink: Source) -> str | None:
+def why_not_fast(relation: Relation, sink: Source, tolerance: str = ALL) -> str | None:
     """What keeps a query out of the fast lane; None: it can go there.
 
     The lane is Spark's real-time mode, which has no state and no Python, and reads a topic once.
     """
     if is_stateful(relation):
         return "it keeps state"
+    if tolerance != ALL:
+        return "it bears only so many dead letters, and what is written at once can't be held back"
     if sink.kind is Kind.TABLE:
         return "it writes a table, whose topic is compacted"
     called = python_calls(dumps(relation))
@@ -41,7 +44,7 @@ def told(query: Query) -> str:
             "lane fast: a row takes milliseconds and each partition read a task slot; after a failure rows come again, "
             "which Orion's readers drop and others can by the header orion.id"
         )
-    why = why_not_fast(query.relation, query.sink)
+    why = why_not_fast(query.relation, query.sink, query.tolerance)
     if why is None and query.sink.query_id != query.id and not query.sink.headed:
         why = f"the readers of {query.sink.name} look for no headers"
     other = "fast is possible" if why is None else f"not fast: {why}"

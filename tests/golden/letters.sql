@@ -6,7 +6,7 @@ CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = '
 --   topic STRICT: partitions as in
 --   define stream STRICT over topic STRICT (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 --   query CSAS_STRICT_1 (stateless, exactly once) -> topic STRICT, dead letters dlq.STRICT
---     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it bears only so many dead letters, and what is written at once can't be held back
 --     errors tolerance none: it stops at the first dead letter
 --     project K, V
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
@@ -15,7 +15,7 @@ CREATE STREAM strict WITH (errors_tolerance = 'none') AS SELECT * FROM s;
 -- with: errors.tolerance=0.5%
 -- plan:
 --   query INSERTQUERY_3 (stateless, exactly once) -> topic STRICT, dead letters dlq.STRICT
---     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: the readers of STRICT look for no headers
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it bears only so many dead letters, and what is written at once can't be held back
 --     errors tolerance 0.5%: it stops when more of the last 1000 records are dead letters
 --     project K, V
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
@@ -119,3 +119,8 @@ CREATE TABLE never WITH (late_rows = 'keep') AS SELECT k, COUNT(*) AS n FROM s G
 -- error: BindError INVALID_PROPERTY 1:14
 -- message: LATE_ROWS is count or keep.
 CREATE TABLE never WITH (late_rows = 'drop') AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
+
+-- error: BindError NOT_FAST 1:15
+-- message: HASTY can't have guarantee='fast': it bears only so many dead letters, and what is written at once can't be held back.
+-- hint: Leave it out, or write guarantee='exact': each row once, a batch at a time.
+CREATE STREAM hasty WITH (guarantee = 'fast', errors_tolerance = 'none') AS SELECT * FROM s;
