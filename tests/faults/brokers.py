@@ -53,7 +53,8 @@ class Brokers:
 
     def kill(self, number: int) -> None:
         os.kill(self._pids[number], signal.SIGKILL)
-        self._running.pop(number).wait(_GRACE_S)
+        with self._running.pop(number) as process:  # closes its pipe, too
+            process.wait(_GRACE_S)
 
     def revive(self, number: int) -> None:
         self._launch(next(node for node in self.nodes if node.id == number))

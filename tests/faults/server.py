@@ -33,15 +33,14 @@ class Status:
 
 
 class Server:
-    """One server on one data folder. `settings` are environment variables of Orion's."""
+    """One server on one data folder."""
 
-    def __init__(self, bootstrap: str, data: Path, service: str, **settings: str) -> None:
+    def __init__(self, bootstrap: str, data: Path, service: str, log: Path | None = None) -> None:
         self.bootstrap = bootstrap
         self.data = data
         self.service = service
-        self.log = data.with_name(f"{data.name}.log")
+        self.log = log or data.with_name(f"{data.name}.log")
         self.url = ""
-        self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._met: dict[int, Process] = {}  # every process of this server that was ever seen
 
@@ -64,7 +63,7 @@ class Server:
         """Begin to start, and don't wait."""
         command = [sys.executable, "-m", "orion", "--data", str(self.data), "up", "--port", "0"]
         command += ["--bootstrap", self.bootstrap, *arguments]
-        own = {**_SETTINGS, "ORION_SERVICE_ID": self.service, **self._settings}
+        own = {**_SETTINGS, "ORION_SERVICE_ID": self.service}
         kept = {n: v for n, v in os.environ.items() if not n.startswith("ORION_") or n == "ORION_CACHE"}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -28,9 +28,7 @@ class SecondServerOnFolder(Fault):
         world.closing(second.clear)
         second.launch()
         wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
-        if not second.runs:
-            return f"refused: {second.said().splitlines()[0][:100]}"
-        return self._watched(world, second)
+        return self._watched(world, second) if second.runs else _refusal(second)
 
     def heal(self, world: World) -> None:
         """One goes away, the other serves: the one whose statements run."""
@@ -45,7 +43,8 @@ class SecondServerOnFolder(Fault):
                 world.restart()
 
     def _made(self, world: World) -> Server:
-        return Server(world.brokers.bootstrap, world.server.data, world.server.service)
+        log = world.folder / f"second-{time.monotonic_ns()}.log"
+        return Server(world.brokers.bootstrap, world.server.data, world.server.service, log)
 
     def _watched(self, world: World, second: Server) -> str:
         """Both are up: each statement may run on one of them only, from some moment on."""
@@ -64,7 +63,19 @@ class SecondServerOnFolder(Fault):
 
 class SecondServerOnCopy(SecondServerOnFolder):
     name = "second-server-copy"
-    what = "a second server of the same service on a copy of the data folder"
+    what = "a second server of the same service on a copy of the data folder that is as new as the first one's"
+
+    def strike(self, world: World, chance: Random) -> str:
+        """Records come in again when the second is on its way: an older copy would be refused for being old."""
+        world.feed.pause()
+        world.settle()
+        second = self._second = self._made(world)
+        world.closing(second.clear)
+        second.launch()
+        wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
+        world.feed.flow()
+        world.feed.more(chance.randrange(50, 300))
+        return self._watched(world, second) if second.runs else _refusal(second)
 
     def _made(self, world: World) -> Server:
         copy = world.folder / f"copy-{time.monotonic_ns()}"
@@ -90,9 +101,11 @@ class ZombieServer(SecondServerOnCopy):
         finally:
             for process in asleep:
                 process.send(signal.SIGCONT)
-        if not second.runs:
-            return f"refused: {second.said().splitlines()[0][:100]}"
-        return self._watched(world, second)
+        return self._watched(world, second) if second.runs else _refusal(second)
+
+
+def _refusal(second: Server) -> str:
+    return f"refused: {second.said().splitlines()[0][:100]}"
 
 
 def _running(server: Server) -> set[str]:
