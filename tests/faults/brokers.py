@@ -17,7 +17,7 @@ from orion.hub.cluster_data import HOST, Node
 from orion.hub.jars import kafka_classpath
 from orion.hub.java import find
 from orion.hub.leash import leashed
-from tests.faults.processes import wait_until
+from tests.faults.processes import SHORT_LIVED, wait_until
 
 _READY_S = 90.0
 _GRACE_S = 10.0
@@ -100,6 +100,7 @@ class Brokers:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=console,
+                env=SHORT_LIVED,
                 start_new_session=True,
             )
         assert process.stdout is not None

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from orion.hub.kafka import Kafka
 from orion.hub.records import Record
-from tests.faults.feed import FUTURE_MS, Feed
+from tests.faults.feed import Feed
 
 WINDOW_MS = 60_000
 
@@ -60,12 +60,11 @@ class Oracle:
         self._last_of_key: dict[str, int] = {}
         self._tables: dict[str, dict[bytes, dict[str, int]]] = defaultdict(dict)
         self._letters: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
-        self._futures: dict[str, int] = Counter()
         self._takers: dict[str, Callable[[Record], None]] = {
             names.clean: self._take_clean,
             names.counts: self._take_row,
             names.heavy: self._take_row,
-            names.minutes: self._take_window,
+            names.minutes: self._take_row,
         }
 
     @property
@@ -102,9 +101,6 @@ class Oracle:
 
     def _take_clean(self, record: Record) -> None:
         key, told = (record.key or b"").decode(), json.loads(record.value or b"{}")
-        if (record.timestamp or 0) >= FUTURE_MS:
-            self._futures[record.topic] += 1
-            return
         seq = int(told["SEQ"])
         self._seen_clean[key, seq] += 1
         if seq <= self._last_of_key.get(key, -1):
@@ -118,12 +114,6 @@ class Oracle:
         if not told or told["N"] <= before["N"]:
             self.wrong.append(f"{record.topic}: {record.key!r} goes from {before} to {told}")
         rows[record.key or b""] = told
-
-    def _take_window(self, record: Record) -> None:
-        if int.from_bytes((record.key or b"")[-8:]) >= FUTURE_MS - WINDOW_MS:
-            self._futures[record.topic] += 1
-            return
-        self._take_row(record)
 
     def _take_letter(self, record: Record) -> None:
         headers = {name: (value or b"").decode() for name, value in record.headers}
@@ -150,17 +140,12 @@ class Oracle:
         ]
 
     def _letters_of(self, name: str) -> str:
-        """Dead letters are the poison. A record from the far future may be one, or a row of its own time."""
-        letters = self._letters[f"dlq.{name}"]
-        must = {(p.partition, p.offset) for p in self._feed.poison if p.kind != "far future"}
-        may = {(p.partition, p.offset) for p in self._feed.poison if p.kind == "far future"}
-        if made_up := set(letters) - must - may:
+        """Dead letters are the poison, each once."""
+        letters, must = self._letters[f"dlq.{name}"], {(p.partition, p.offset) for p in self._feed.poison}
+        if made_up := set(letters) - must:
             self.wrong.append(f"dlq.{name}: letters of good records at {sorted(made_up)[:5]}")
-        if missing := must - set(letters):
-            return f"dlq.{name}: {len(missing)} of {len(must)} letters missing, at {sorted(missing)[:5]}"
-        if name == self.names.clean and self._futures[name] + len(set(letters) & may) != len(may):
-            return f"{name}: {len(may)} from the far future, {self._futures[name]} as rows, {len(letters)} letters"
-        return ""
+        missing = must - set(letters)
+        return f"dlq.{name}: {len(missing)} of {len(must)} letters missing, at {sorted(missing)[:5]}" if missing else ""
 
 
 class _Lake:
@@ -186,7 +171,7 @@ class _Lake:
     def _read(self, file: Path) -> None:
         table = pq.read_table(file, columns=["K", "SEQ"])
         rows = zip(table.column("K").to_pylist(), table.column("SEQ").to_pylist(), strict=True)
-        self._found.update(row for row in rows if row[1] >= 0)  # below zero are those from the far future
+        self._found.update(rows)
 
 
 def _rows(name: str, must: Counter[Row], found: Counter[Row], wrong: list[str]) -> str:

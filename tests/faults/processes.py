@@ -10,6 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+# For JVMs that are killed after a minute or two: compiling well would be most of what they do.
+SHORT_LIVED = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+
 
 @dataclass(frozen=True, slots=True)
 class Process:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,12 +12,12 @@ from typing import Any
 import httpx
 
 from orion.hub.running import Running
-from tests.faults.processes import Process, end, spark_of, tree, wait_until
+from tests.faults.processes import SHORT_LIVED, Process, end, spark_of, tree, wait_until
 
 _START_S = 120.0
 _SETTINGS = {
-    "ORION_ENGINE__TRIGGER_MS": "150",
-    "ORION_ENGINE__MASTER": "local[4]",  # every task has a Python worker, and two cores take long to start many
+    "ORION_ENGINE__TRIGGER_MS": "200",
+    "ORION_ENGINE__MASTER": "local[3]",  # every task has a Python worker, and two cores take long to start many
     "ORION_ENGINE__MEMORY": "1g",
     "ORION_REGISTRY__ENABLED": "false",
 }
@@ -64,7 +63,7 @@ class Server:
         command = [sys.executable, "-m", "orion", "--data", str(self.data), "up", "--port", "0"]
         command += ["--bootstrap", self.bootstrap, *arguments]
         own = {**_SETTINGS, "ORION_SERVICE_ID": self.service}
-        kept = {n: v for n, v in os.environ.items() if not n.startswith("ORION_") or n == "ORION_CACHE"}
+        kept = {n: v for n, v in SHORT_LIVED.items() if not n.startswith("ORION_") or n == "ORION_CACHE"}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**kept, **own}, start_new_session=True

@@ -29,6 +29,7 @@ CREATE TABLE {w}_minutes AS SELECT k, COUNT(*) AS n FROM {w}_events
   WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k EMIT CHANGES;
 CREATE SINK CONNECTOR {w}_lake WITH ('connector.class'='delta', 'topics'='{W}_CLEAN', 'path'='{lake}');
 """
+_WARM_UP = 200
 _LARGEST = "10000000"
 
 
@@ -64,6 +65,10 @@ class World:
         self._closing.append(self.feed.close)
         self.oracle = Oracle(self.kafka, self.names, self.feed, self.lake)
         self._closing.append(self.oracle.close)
+        self.feed.flow()
+        self.feed.more(_WARM_UP)
+        self.feed.pause()
+        self.settle()  # the first batches of a new JVM take long, and no fault is to blame for that
 
     def close(self) -> None:
         for close in reversed(self._closing):
@@ -104,7 +109,7 @@ class World:
         self._restarts.clear()
         self.server.start()
 
-    def settle(self, deadline_s: float = 120.0) -> None:
+    def settle(self, deadline_s: float = 240.0) -> None:
         """Wait until every output is what it must be and every statement runs; the feed is at rest."""
         limit = time.monotonic() + deadline_s
         calm, said = 0, ""

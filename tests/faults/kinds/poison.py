@@ -36,6 +36,6 @@ class HugePoison(PoisonBurst):
 
 class FarFuture(PoisonBurst):
     name = "far-future"
-    what = "records with a time in the year 2191, which must not push the windows of today aside"
+    what = "records with a time in the year 2191, which are dead letters and push no window aside"
     kinds = ("far future", "bad JSON")
     most = 40
