@@ -3,12 +3,12 @@
 PYTHON := .venv/bin/python
 with-tests = $(strip $(foreach name,$(1),$(if $(shell find tests/$(name) -name 'test_*.py' 2>/dev/null),tests/$(name))))
 QUICK_TESTS = $(call with-tests,unit golden)
-SLOW_TESTS = $(call with-tests,contracts spark conformance services scenarios)
+SLOW_TESTS = $(call with-tests,contracts spark conformance services scenarios faults)
 COMPILE := $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo test check unit conformance bench format lock clean
+.PHONY: help setup run demo test check unit conformance faults bench format lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1|/' | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -37,6 +37,11 @@ unit: setup  ## the tests that need neither broker nor Spark
 
 conformance: setup  ## the SQL against ksqlDB's own tests, where they are at hand; CASES=visible.jsonl for all
 	$(PYTHON) scripts/conformance.py $(CASES)
+
+SEED ?= 1
+MINUTES ?= 10
+faults: setup  ## kill, freeze, fill and poison, and hold the results to what was acknowledged; SEED=n MINUTES=m
+	$(PYTHON) -m tests.faults --seed $(SEED) --minutes $(MINUTES)
 
 bench: setup  ## measure against the same work written by hand
 	$(PYTHON) -m benchmarks

@@ -1,0 +1,46 @@
+"""Every fault there is, by name."""
+
+from __future__ import annotations
+
+from tests.faults.fault import Fault
+from tests.faults.kinds.broker import AllBrokersKilled, BrokerFrozen, BrokerKilled
+from tests.faults.kinds.checkpoint import CheckpointMissing, CheckpointTruncated, DiskFull
+from tests.faults.kinds.driver import (
+    KilledAfterOffsets,
+    KilledAfterTransaction,
+    KilledBeforeOffsets,
+    KilledInStateCommit,
+    KilledWhileWriting,
+)
+from tests.faults.kinds.poison import FarFuture, HugePoison, PoisonBurst
+from tests.faults.kinds.servers import SecondServerOnCopy, SecondServerOnFolder, ZombieServer
+from tests.faults.kinds.sink import SinkDown
+from tests.faults.kinds.transaction import InputTransactionHung
+from tests.faults.kinds.worker import WorkerFrozen, WorkerKilled
+
+FAULTS: dict[str, type[Fault]] = {
+    kind.name: kind
+    for kind in (
+        KilledBeforeOffsets,
+        KilledAfterOffsets,
+        KilledWhileWriting,
+        KilledAfterTransaction,
+        KilledInStateCommit,
+        BrokerKilled,
+        AllBrokersKilled,
+        BrokerFrozen,
+        WorkerKilled,
+        WorkerFrozen,
+        SecondServerOnFolder,
+        SecondServerOnCopy,
+        ZombieServer,
+        SinkDown,
+        PoisonBurst,
+        HugePoison,
+        FarFuture,
+        CheckpointTruncated,
+        CheckpointMissing,
+        DiskFull,
+        InputTransactionHung,
+    )
+}

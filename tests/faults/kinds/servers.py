@@ -1,0 +1,133 @@
+"""Two servers on one statement: the second takes over or is refused, never both."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from random import Random
+
+from tests.faults.fault import Fault
+from tests.faults.processes import Process, wait_until
+from tests.faults.server import Server
+from tests.faults.world import World
+
+_BOTH_S = 15.0  # how long two servers are watched, once both are up
+
+
+class SecondServerOnFolder(Fault):
+    name = "second-server"
+    what = "a second server of the same service on the same data folder"
+    takes_s = 45.0
+
+    def __init__(self) -> None:
+        self._second: Server | None = None
+
+    def strike(self, world: World, chance: Random) -> str:
+        second = self._second = self._made(world)
+        world.closing(second.clear)
+        second.launch()
+        wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
+        return self._watched(world, second) if second.runs else _refusal(second)
+
+    def heal(self, world: World) -> None:
+        """One goes away, the other serves: the one whose statements run."""
+        second = self._second
+        assert second is not None
+        if second.runs and _running(second):
+            world.server.clear()
+            world.server = second
+        else:
+            second.clear()
+            if not world.server.runs:
+                world.restart()
+
+    def _made(self, world: World) -> Server:
+        log = world.folder / f"second-{time.monotonic_ns()}.log"
+        return Server(world.brokers.bootstrap, world.server.data, world.server.service, log)
+
+    def _watched(self, world: World, second: Server) -> str:
+        """Both are up: each statement may run on one of them only, from some moment on."""
+        end = time.monotonic() + _BOTH_S
+        both: set[str] = set()
+
+        def over() -> bool:
+            both.clear()
+            both.update(_running(world.server) & _running(second))
+            return time.monotonic() > end
+
+        wait_until(over, "the servers don't answer", _BOTH_S + 60)
+        assert not both, f"both servers run {sorted(both)}"
+        return f"took over {len(_running(second))} statements"
+
+
+class SecondServerOnCopy(SecondServerOnFolder):
+    name = "second-server-copy"
+    what = "a second server of the same service on a copy of the data folder that is as new as the first one's"
+
+    def strike(self, world: World, chance: Random) -> str:
+        """Records come in again when the second is on its way: an older copy would be refused for being old."""
+        world.feed.pause()
+        world.settle()
+        second = self._second = self._made(world)
+        world.closing(second.clear)
+        second.launch()
+        wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
+        world.feed.flow()
+        world.feed.more(chance.randrange(50, 300))
+        return self._watched(world, second) if second.runs else _refusal(second)
+
+    def _made(self, world: World) -> Server:
+        copy = world.folder / f"copy-{time.monotonic_ns()}"
+        _copy(world, copy)
+        return Server(world.brokers.bootstrap, copy, world.server.service)
+
+
+class ZombieServer(SecondServerOnCopy):
+    name = "zombie-server"
+    what = "a server stands still (SIGSTOP), another one starts on a copy of its folder, the first wakes up"
+    takes_s = 55.0
+
+    def strike(self, world: World, chance: Random) -> str:
+        asleep: list[Process] = world.server.family()
+        for process in reversed(asleep):
+            process.send(signal.SIGSTOP)
+        try:
+            second = self._second = self._made(world)
+            world.closing(second.clear)
+            second.launch()
+            wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
+            world.feed.more(chance.randrange(100, 1500))
+        finally:
+            for process in asleep:
+                process.send(signal.SIGCONT)
+        return self._watched(world, second) if second.runs else _refusal(second)
+
+
+def _refusal(second: Server) -> str:
+    return f"refused: {second.said().splitlines()[0][:100]}"
+
+
+def _running(server: Server) -> set[str]:
+    """The statements that run on a server; none when it is gone."""
+    if not server.runs:
+        return set()
+    return {name for name, status in server.states().items() if status.state == "RUNNING"}
+
+
+def _copy(world: World, copy: object) -> None:
+    """As a backup takes it, while the server works: files that vanish meanwhile are not there."""
+    shutil.copytree(
+        world.server.data,
+        str(copy),
+        ignore=shutil.ignore_patterns("server.json", "*.lock", "*.tmp", "*.tmp.crc"),
+        copy_function=_copied,
+        dirs_exist_ok=True,
+    )
+
+
+def _copied(source: str, target: str) -> str:
+    try:
+        return str(shutil.copy2(source, target))
+    except FileNotFoundError:
+        return target

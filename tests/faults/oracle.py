@@ -1,0 +1,196 @@
+"""The one oracle: what was acknowledged is in every output exactly once, and nothing else is.
+
+Outputs are read as anybody would: by a consumer of committed records, and Delta by its log and Arrow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from confluent_kafka import Consumer, TopicPartition
+
+from orion.hub.kafka import Kafka
+from orion.hub.records import Record
+from tests.faults.feed import Feed
+
+WINDOW_MS = 60_000
+
+Row = tuple[str, int]  # a key, and the number within it
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the statements of one world are called; their topics are called the same."""
+
+    world: str
+
+    def __getattr__(self, name: str) -> str:
+        return f"{self.world}_{name}".upper()
+
+    @property
+    def input(self) -> str:
+        return f"{self.world}_events"
+
+    @property
+    def outputs(self) -> list[str]:
+        letters = [f"dlq.{self.clean}", f"dlq.{self.minutes}"]
+        strangers = [f"dlq.{self.counts}", f"dlq.{self.heavy}", f"dlq.{self.lake}"]
+        return [self.clean, self.counts, self.heavy, self.minutes, *letters, *strangers]
+
+
+class Oracle:
+    """Keeps both sides, what was fed and what came out, and compares them whenever it is asked."""
+
+    def __init__(self, kafka: Kafka, names: Names, feed: Feed, lake: Path) -> None:
+        self.names, self._feed, self._lake = names, feed, _Lake(lake)
+        self._consumer = _consumer(kafka, names.outputs)
+        self._taken = 0
+        # What must be.
+        self._clean: set[Row] = set()
+        self._sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._windows: Counter[tuple[str, int]] = Counter()
+        # What is.
+        self.wrong: list[str] = []  # what no waiting can mend
+        self._seen_clean: Counter[Row] = Counter()
+        self._last_of_key: dict[str, int] = {}
+        self._tables: dict[str, dict[bytes, dict[str, int]]] = defaultdict(dict)
+        self._letters: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
+        self._takers: dict[str, Callable[[Record], None]] = {
+            names.clean: self._take_clean,
+            names.counts: self._take_row,
+            names.heavy: self._take_row,
+            names.minutes: self._take_row,
+        }
+
+    @property
+    def rows_seen(self) -> int:
+        return self._seen_clean.total()
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def look(self) -> str:
+        """Read what is new on both sides; in what they differ yet, or nothing. Only while the feed is at rest."""
+        self._take_fed()
+        while messages := self._consumer.consume(5_000, 0.05):
+            for message in messages:
+                if message.error() is None:
+                    record = Record.of(message)
+                    self._takers.get(record.topic, self._take_letter)(record)
+        return next((said for said in self._differences() if said), "")
+
+    # ---- what must be ------------------------------------------------------------------------------------------
+
+    def _take_fed(self) -> None:
+        acked = self._feed.acked
+        for fed in acked[self._taken :]:
+            self._windows[fed.key, fed.time - fed.time % WINDOW_MS] += 1
+            if fed.value >= 0:
+                self._clean.add((fed.key, fed.seq))
+                total = self._sums[fed.key]
+                total[0] += 1
+                total[1] += fed.value
+        self._taken = len(acked)
+
+    # ---- what is -----------------------------------------------------------------------------------------------
+
+    def _take_clean(self, record: Record) -> None:
+        key, told = (record.key or b"").decode(), json.loads(record.value or b"{}")
+        seq = int(told["SEQ"])
+        self._seen_clean[key, seq] += 1
+        if seq <= self._last_of_key.get(key, -1):
+            self.wrong.append(f"{record.topic}: {key} {seq} comes after {self._last_of_key[key]}")
+        self._last_of_key[key] = max(seq, self._last_of_key.get(key, -1))
+
+    def _take_row(self, record: Record) -> None:
+        """A table's change. Each batch tells a group at most once and counts only grow, so one told twice shows."""
+        rows, told = self._tables[record.topic], json.loads(record.value or b"{}")
+        before = rows.get(record.key or b"", {"N": 0})
+        if not told or told["N"] <= before["N"]:
+            self.wrong.append(f"{record.topic}: {record.key!r} goes from {before} to {told}")
+        rows[record.key or b""] = told
+
+    def _take_letter(self, record: Record) -> None:
+        headers = {name: (value or b"").decode() for name, value in record.headers}
+        place = int(headers["orion.source.partition"]), int(headers["orion.source.offset"])
+        self._letters[record.topic][place] += 1
+        if self._letters[record.topic][place] > 1:
+            self.wrong.append(f"{record.topic}: the letter of {place} comes again")
+
+    # ---- compared ----------------------------------------------------------------------------------------------
+
+    def _differences(self) -> list[str]:
+        names = self.names
+        sums = {k.encode(): {"N": n, "S": s} for k, (n, s) in self._sums.items()}
+        heavy = {k.encode(): {"N": n} for k, (n, _) in self._sums.items() if n > 5}
+        windows = {k.encode() + w.to_bytes(8): {"N": n} for (k, w), n in self._windows.items()}
+        return [
+            _rows(names.clean, Counter(self._clean), self._seen_clean, self.wrong),
+            _rows("the lake", Counter(self._clean), self._lake.rows(), self.wrong),
+            _table(names.counts, sums, self._tables[names.counts]),
+            _table(names.heavy, heavy, self._tables[names.heavy]),
+            _table(names.minutes, windows, self._tables[names.minutes]),
+            *(self._letters_of(name) for name in (names.clean, names.minutes)),
+            *(f"dead letters of {n}" for n in (names.counts, names.heavy, names.lake) if self._letters[f"dlq.{n}"]),
+        ]
+
+    def _letters_of(self, name: str) -> str:
+        """Dead letters are the poison, each once."""
+        letters, must = self._letters[f"dlq.{name}"], {(p.partition, p.offset) for p in self._feed.poison}
+        if made_up := set(letters) - must:
+            self.wrong.append(f"dlq.{name}: letters of good records at {sorted(made_up)[:5]}")
+        missing = must - set(letters)
+        return f"dlq.{name}: {len(missing)} of {len(must)} letters missing, at {sorted(missing)[:5]}" if missing else ""
+
+
+class _Lake:
+    """The rows of a Delta table, by its log and its files: Orion's own Spark is not asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: set[str] = set()
+        self._found: Counter[Row] = Counter()
+
+    def rows(self) -> Counter[Row]:
+        for entry in sorted((self._folder / "_delta_log").glob("*.json")):
+            if entry.name in self._known:
+                continue
+            for line in entry.read_text().splitlines():
+                action = json.loads(line)
+                assert "remove" not in action, f"{entry} takes away what was there"
+                if "add" in action:
+                    self._read(self._folder / action["add"]["path"])
+            self._known.add(entry.name)
+        return self._found
+
+    def _read(self, file: Path) -> None:
+        table = pq.read_table(file, columns=["K", "SEQ"])
+        rows = zip(table.column("K").to_pylist(), table.column("SEQ").to_pylist(), strict=True)
+        self._found.update(rows)
+
+
+def _rows(name: str, must: Counter[Row], found: Counter[Row], wrong: list[str]) -> str:
+    if surplus := found - must:
+        made_up = [row for row in surplus if row not in must]
+        wrong.append(f"{name}: {len(surplus)} too often, such as {list(surplus)[:3]}; never fed: {made_up[:3]}")
+    missing = must - found
+    return f"{name}: {missing.total()} of {must.total()} missing, such as {list(missing)[:3]}" if missing else ""
+
+
+def _table(name: str, must: dict[bytes, dict[str, int]], found: dict[bytes, dict[str, int]]) -> str:
+    keys = [key for key in must.keys() | found.keys() if must.get(key) != found.get(key)]
+    shown = [f"{key!r} is {found.get(key)} and should be {must.get(key)}" for key in sorted(keys)[:3]]
+    return f"{name}: {len(keys)} of {len(must)} rows differ: {'; '.join(shown)}" if keys else ""
+
+
+def _consumer(kafka: Kafka, topics: list[str]) -> Consumer:
+    there = {topic.name: topic.partitions for topic in kafka.topics()}
+    consumer = kafka.consumer(None, **{"fetch.wait.max.ms": 50, "fetch.message.max.bytes": 20_000_000})
+    places = [TopicPartition(t, p, 0) for t in topics if t in there for p in range(there[t])]
+    consumer.assign(places)
+    return consumer

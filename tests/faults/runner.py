@@ -1,0 +1,86 @@
+"""One fault from the first record to the oracle's word, and a run of several."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+from tests.faults.fault import Fault
+from tests.faults.kinds import FAULTS
+from tests.faults.stage import Stage
+
+# Every so many seeds one after the other meet every fault, when each has the time for its share.
+SHARES = 5
+_BEFORE, _AFTER = 300, 150  # records before the fault and after it is healed
+
+
+@dataclass(frozen=True)
+class Result:
+    """`recovered_s`: from the fault's end until every output was complete and right. `verdict`: ok, FAILED, skipped."""
+
+    fault: str
+    seed: int
+    verdict: str
+    recovered_s: float = 0.0
+    redone: int = 0
+    fed: int = 0
+    detail: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def order(seed: int) -> list[str]:
+    """The faults of a seed: its share of a shuffled deck first, then the others."""
+    deck = sorted(FAULTS)
+    Random(f"deck {seed // SHARES}").shuffle(deck)
+    size = -(-len(deck) // SHARES)
+    start = (seed % SHARES) * size
+    return deck[start:] + deck[:start]
+
+
+def run(stage: Stage, seed: int, minutes: float, names: list[str], say: Callable[[str], None]) -> Iterator[Result]:
+    """Round after round until the time is over; a fault that wouldn't end in time isn't begun."""
+    limit = time.monotonic() + minutes * 60
+    number, idle = 0, 0
+    while idle < len(names):
+        name = names[number % len(names)]
+        number += 1
+        if time.monotonic() + FAULTS[name].takes_s > limit:
+            idle += 1
+            continue
+        idle = 0
+        yield once(stage, FAULTS[name](), seed, Random(f"{name} {seed} {number}"), say)
+
+
+def once(stage: Stage, fault: Fault, seed: int, chance: Random, say: Callable[[str], None]) -> Result:
+    """Feed, strike, heal, feed on, and wait for the oracle."""
+    if why := fault.impossible():
+        return Result(fault.name, seed, "skipped", detail=why)
+    detail = "the world was not made"
+    began = time.monotonic()
+    try:
+        world = stage.world()
+        detail = "before the fault"
+        before, redone = len(world.feed.acked), world.redone
+        world.feed.flow()
+        world.feed.more(_BEFORE)
+        detail = fault.strike(world, chance)
+        healed = time.monotonic()
+        fault.heal(world)
+        world.feed.more(_AFTER)
+        world.feed.pause()
+        world.settle()
+    except Exception as error:
+        (stage.folder / f"{fault.name}.txt").write_text(f"{detail}\n{traceback.format_exc()}")
+        stage.spoilt()
+        return Result(fault.name, seed, "FAILED", detail=f"{detail}: {error}")
+    seconds = time.monotonic() - healed
+    say(f"{fault.name}: {detail}; {time.monotonic() - began:.0f} s in all")
+    return Result(
+        fault.name, seed, "ok", round(seconds, 1), world.redone - redone, len(world.feed.acked) - before, detail
+    )

@@ -1,0 +1,57 @@
+"""Some of the faults, with a fixed seed, short enough to run with all other tests. `make faults` has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.faults.fault import Fault
+from tests.faults.kinds.broker import BrokerKilled
+from tests.faults.kinds.checkpoint import CheckpointTruncated
+from tests.faults.kinds.driver import KilledAfterTransaction, KilledWhileWriting
+from tests.faults.kinds.poison import FarFuture, HugePoison, PoisonBurst
+from tests.faults.kinds.servers import SecondServerOnFolder
+from tests.faults.kinds.sink import SinkDown
+from tests.faults.kinds.transaction import InputTransactionHung
+from tests.faults.kinds.worker import WorkerKilled
+from tests.faults.runner import once
+from tests.faults.stage import Stage
+
+SEED = 7
+
+
+class SinkDownShortly(SinkDown):
+    lasts_s = (4.0,)
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    with Stage(SEED) as made:
+        yield made
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        PoisonBurst,
+        HugePoison,
+        KilledWhileWriting,
+        WorkerKilled,
+        SecondServerOnFolder,
+        KilledAfterTransaction,
+        BrokerKilled,
+        SinkDownShortly,
+        InputTransactionHung,
+        CheckpointTruncated,
+        FarFuture,
+    ],
+    ids=lambda fault: fault.name,
+)
+def test_results_are_as_if_nothing_had_happened(stage: Stage, fault: type[Fault]) -> None:
+    result = once(stage, fault(), SEED, Random(f"{fault.name} {SEED}"), print)
+    if result.verdict == "skipped":
+        pytest.skip(result.detail)
+    assert result.verdict == "ok", f"{result.detail}; evidence is in {stage.folder}"
