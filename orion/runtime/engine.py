@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from orion import profiles, sinks
 from orion.config import Config
 from orion.errors import ExpectationFailed, Forbidden, NotFound, OrionError, UserError
+from orion.hub.broker_settings import ANY_TIME
 from orion.hub.kafka import Kafka
 from orion.hub.membership import prepare_ledger
 from orion.plan.catalog import Catalog
@@ -216,6 +217,8 @@ class Engine:
             suited, brokers = profiles.of(step.profile), len(self.kafka.brokers())
             replicas = replicas or suited.replication(brokers)
             config = suited.topic_config(brokers, replicas) | config
+        if step.like is not None:  # a query writes it, with its rows' times
+            config = {"message.timestamp.after.max.ms": ANY_TIME, **config}
         made = self.kafka.create_topic(step.topic, partitions, replicas, config=config, exist_ok=True)
         return f"Topic {step.topic} {'created' if made else 'is there'}."
 
@@ -227,7 +230,8 @@ class Engine:
 
     def _letters_topic(self, name: str) -> None:
         """Dead letters are kept whole: a record may be one just because it is too large for the topic it was for."""
-        self.kafka.create_topic(name, 1, config={"max.message.bytes": str(LARGEST_LETTER)}, exist_ok=True)
+        config = {"max.message.bytes": str(LARGEST_LETTER), "message.timestamp.after.max.ms": ANY_TIME}
+        self.kafka.create_topic(name, 1, config=config, exist_ok=True)
 
     def _replace(self, step: ReplaceQuery) -> str:
         """Stop a query and start the one in its place. One that can't start leaves the old one running."""
