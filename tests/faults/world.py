@@ -90,7 +90,7 @@ class World:
             self._count(sink)
 
     def glance(self) -> None:
-        """Notice queries that the server itself has started again. Looking costs the server something: not too often."""
+        """Notice queries that the server itself has started again. Looking costs something: once a second is enough."""
         if time.monotonic() < self._next_glance:
             return
         self._next_glance = time.monotonic() + 1.0
