@@ -5,6 +5,7 @@ These functions speak librdkafka and let its errors through; `Kafka` calls them 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -100,10 +101,14 @@ class Moved:
 
 
 def listing(admin: AdminClient) -> list[Group]:
-    """All groups, by name."""
-    result = admin.list_consumer_groups(request_timeout=TIMEOUT).result()
-    if result.errors:
-        raise result.errors[0]
+    """All groups, by name. A broker that has just started reads its groups first, and is asked again."""
+    end = time.monotonic() + TIMEOUT
+    while (result := admin.list_consumer_groups(request_timeout=TIMEOUT).result()).errors:
+        error = result.errors[0]
+        known = error.args[0] if isinstance(error, KafkaException) else error
+        if known.code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS or time.monotonic() > end:
+            raise KafkaException(known)
+        time.sleep(0.1)
     return sorted(
         (Group(found.group_id, _STATES.get(found.state, "unknown"), found.type.name.lower()) for found in result.valid),
         key=lambda group: group.name,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from pathlib import Path
 
 from tests.faults import report
 from tests.faults.kinds import FAULTS
-from tests.faults.runner import Result, order, run
+from tests.faults.runner import Result, brokers_for, order, run
 from tests.faults.stage import Stage
 
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -17,13 +18,14 @@ RESULTS = Path(__file__).with_name("results.jsonl")
 
 def main() -> int:
     asked = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything is ended in order
     if asked.list:
         report.listed(list(FAULTS.values()))
         return 0
     results: list[Result] = []
     if asked.minutes > 0:
-        names = asked.only or order(asked.seed)
-        with Stage(asked.seed) as stage:
+        names, brokers = (asked.only, brokers_for(asked.only)) if asked.only else order(asked.seed)
+        with Stage(asked.seed, brokers) as stage:
             for result in run(stage, asked.seed, asked.minutes, names, lambda line: print(line, flush=True)):
                 results.append(result)
                 print(report.line(result), flush=True)

@@ -15,6 +15,7 @@ class Fault(ABC):
     name: ClassVar[str]
     what: ClassVar[str]  # for the report
     takes_s: ClassVar[float] = 30.0  # about
+    brokers: ClassVar[int] = 1  # it needs at least
 
     def impossible(self) -> str:
         """Why this machine can't have this fault; nothing when it can."""

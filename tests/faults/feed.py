@@ -22,7 +22,7 @@ KEYS = 24
 START_MS = 1_700_000_000_000
 STEP_MS = 37
 FUTURE_MS = 7_000_000_000_000  # the year 2191
-_TICK_S = 0.02
+_TICK_S = 0.05
 _PATIENCE_MS = 600_000  # no fault lasts longer: an idempotent producer tries until its record is in
 
 
@@ -127,9 +127,9 @@ class Feed:
             fed = self._good(f"k{at}", self._next[at])
             self._next[at] += 1
             self._send(self._producer, fed)
-        if self._chance.random() < 0.02:
+        if self._chance.random() < 0.05:
             self._send_poison(self._producer, self._chance.choice(["bad JSON", "wrong type"]))
-        if self.transactions and self._chance.random() < 0.02:
+        if self.transactions and self._chance.random() < 0.04:
             self._transact(commit=self._chance.random() < 0.5)
 
     def _good(self, key: str, seq: int) -> Fed:

@@ -15,7 +15,7 @@ from tests.faults.stage import Stage
 
 # Every so many seeds one after the other meet every fault, when each has the time for its share.
 SHARES = 5
-_BEFORE, _AFTER = 300, 150  # records before the fault and after it is healed
+_BEFORE, _AFTER = 100, 50  # records before the fault and after it is healed
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,19 @@ class Result:
         return asdict(self)
 
 
-def order(seed: int) -> list[str]:
-    """The faults of a seed: its share of a shuffled deck first, then the others."""
+def order(seed: int) -> tuple[list[str], int]:
+    """The faults of a seed and the brokers they need: its share of a shuffled deck first, then what these can have."""
     deck = sorted(FAULTS)
     Random(f"deck {seed // SHARES}").shuffle(deck)
     size = -(-len(deck) // SHARES)
     start = (seed % SHARES) * size
-    return deck[start:] + deck[:start]
+    share = deck[start : start + size]
+    count = brokers_for(share)
+    return share + [name for name in deck if name not in share and FAULTS[name].brokers <= count], count
+
+
+def brokers_for(names: list[str]) -> int:
+    return max(FAULTS[name].brokers for name in names)
 
 
 def run(stage: Stage, seed: int, minutes: float, names: list[str], say: Callable[[str], None]) -> Iterator[Result]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,14 +12,16 @@ from typing import Any
 
 import httpx
 
+from orion.hub.leash import die_with_parent
 from orion.hub.running import Running
 from tests.faults.processes import SHORT_LIVED, Process, end, spark_of, tree, wait_until
 
 _START_S = 120.0
 _SETTINGS = {
-    "ORION_ENGINE__TRIGGER_MS": "200",
+    "ORION_ENGINE__TRIGGER_MS": "400",
     "ORION_ENGINE__MASTER": "local[3]",  # every task has a Python worker, and two cores take long to start many
     "ORION_ENGINE__MEMORY": "1g",
+    "ORION_ENGINE__CONF": '{"spark.sql.codegen.wholeStage": "false"}',  # compiling takes longer than these few rows
     "ORION_REGISTRY__ENABLED": "false",
 }
 
@@ -64,9 +67,16 @@ class Server:
         command += ["--bootstrap", self.bootstrap, *arguments]
         own = {**_SETTINGS, "ORION_SERVICE_ID": self.service}
         kept = {n: v for n, v in SHORT_LIVED.items() if not n.startswith("ORION_") or n == "ORION_CACHE"}
+        harness = os.getpid()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**kept, **own}, start_new_session=True
+                command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env={**kept, **own},
+                start_new_session=True,
+                preexec_fn=lambda: die_with_parent(harness),
             )
 
     def start(self, *arguments: str) -> None:

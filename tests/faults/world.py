@@ -18,7 +18,7 @@ from tests.faults.oracle import Names, Oracle
 from tests.faults.processes import wait_until
 from tests.faults.server import Server
 
-RATE = 300
+RATE = 100
 SCRIPT = """
 CREATE STREAM {w}_events (k STRING KEY, seq BIGINT, v INT)
   WITH (kafka_topic='{w}_events', value_format='JSON', partitions=2);
@@ -29,7 +29,7 @@ CREATE TABLE {w}_minutes AS SELECT k, COUNT(*) AS n FROM {w}_events
   WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k EMIT CHANGES;
 CREATE SINK CONNECTOR {w}_lake WITH ('connector.class'='delta', 'topics'='{W}_CLEAN', 'path'='{lake}');
 """
-_WARM_UP = 200
+_WARM_UP = 100
 _LARGEST = "10000000"
 
 
@@ -46,6 +46,7 @@ class World:
         self.redone = 0
         self._counted: set[tuple[str, int]] = set()
         self._restarts: dict[str, int] = {}
+        self._next_glance = 0.0
         self._closing: list[Callable[[], None]] = []
         try:
             self._open(name, seed)
@@ -89,7 +90,10 @@ class World:
             self._count(sink)
 
     def glance(self) -> None:
-        """Notice queries that the server itself has started again."""
+        """Notice queries that the server itself has started again. Looking costs something: once a second is enough."""
+        if time.monotonic() < self._next_glance:
+            return
+        self._next_glance = time.monotonic() + 1.0
         with suppress(httpx.HTTPError, AssertionError):
             for sink, status in self.server.states().items():
                 if status.state != "RUNNING" or status.restarts > self._restarts.get(sink, 0):
@@ -122,7 +126,7 @@ class World:
                 raise AssertionError(f"not drained after {deadline_s:.0f} s: {said or self._states()}")
             if said:
                 self.glance()
-                time.sleep(0.3)  # looking costs the server something, too
+                time.sleep(0.5)
 
     def _all_run(self) -> bool:
         with suppress(httpx.HTTPError, AssertionError):

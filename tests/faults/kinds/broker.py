@@ -11,6 +11,8 @@ from tests.faults.world import World
 
 
 class _OnBrokers(Fault):
+    brokers = 3
+
     def __init__(self) -> None:
         self.away: list[int] = []
 

@@ -91,7 +91,7 @@ class DiskFull(Fault):
         folder = world.server.data / "checkpoints"
         if not folder.is_mount():
             self._move_to_small_disk(world, folder)
-        world.feed.more(200)
+        world.feed.more(50)
         ballast = folder / "ballast"
         free = _filled(ballast)
         hurt: dict[str, str] = {}
@@ -102,7 +102,7 @@ class DiskFull(Fault):
             return len(hurt) >= 2
 
         wait_until(noticed, "no statement says that the disk is full", 60)
-        world.feed.more(chance.randrange(200, 2000))
+        world.feed.more(chance.randrange(50, 500))
         ballast.unlink()
         return f"{free >> 20} MB filled, {len(hurt)} statements hurt: {next(iter(hurt.values()))[:80]}"
 

@@ -20,11 +20,11 @@ class PoisonBurst(Fault):
         kinds = chance.choices(self.kinds, k=chance.randrange(self.most // 4, self.most))
         for at in range(0, len(kinds), 50):
             world.feed.poisoned(kinds[at : at + 50])
-            world.feed.more(20)
+            world.feed.more(10)
         return ", ".join(f"{kinds.count(kind)} {kind}" for kind in self.kinds)
 
     def heal(self, world: World) -> None:
-        world.feed.more(300)  # what comes after poison is good again
+        world.feed.more(100)  # what comes after poison is good again
 
 
 class HugePoison(PoisonBurst):

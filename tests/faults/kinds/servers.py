@@ -74,7 +74,7 @@ class SecondServerOnCopy(SecondServerOnFolder):
         second.launch()
         wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
         world.feed.flow()
-        world.feed.more(chance.randrange(50, 300))
+        world.feed.more(chance.randrange(50, 200))
         return self._watched(world, second) if second.runs else _refusal(second)
 
     def _made(self, world: World) -> Server:
@@ -97,7 +97,7 @@ class ZombieServer(SecondServerOnCopy):
             world.closing(second.clear)
             second.launch()
             wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
-            world.feed.more(chance.randrange(100, 1500))
+            world.feed.more(chance.randrange(50, 400))
         finally:
             for process in asleep:
                 process.send(signal.SIGCONT)

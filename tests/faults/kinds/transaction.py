@@ -19,7 +19,7 @@ class InputTransactionHung(Fault):
         topic = world.names.input
         producer = world.feed.hang(chance.randrange(10, 200), seconds * 1000)
         held = world.kafka.end_offsets(topic, committed=True)
-        world.feed.more(300)
+        world.feed.more(150)
         stuck = [p for p, end in world.kafka.end_offsets(topic, committed=True).items() if end == held[p]]
         assert stuck, "the open transaction holds nothing back"
         wait_until(lambda: self._over(world), "the broker doesn't end the transaction", 60)
@@ -29,7 +29,7 @@ class InputTransactionHung(Fault):
     def _over(self, world: World) -> bool:
         """No partition's committed end stays behind what is there, seen with the feed going on."""
         before = world.kafka.end_offsets(world.names.input)
-        world.feed.more(100)
+        world.feed.more(50)
         after = world.kafka.end_offsets(world.names.input, committed=True)
         return all(after[p] >= end for p, end in before.items())
 

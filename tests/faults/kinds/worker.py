@@ -23,7 +23,7 @@ class WorkerKilled(Fault):
             victim = chance.choice(_workers(world))
             victim.send(signal.SIGKILL)
             killed += 1
-            world.feed.more(chance.randrange(50, 300))
+            world.feed.more(chance.randrange(20, 200))
             world.glance()
         return f"{killed} workers"
 
