@@ -130,12 +130,13 @@ def _origin(frame: DataFrame) -> str:
 
 
 def _letter_headers(frame: DataFrame) -> str:
-    """What is wrong, where the record stands, and behind that the headers it has itself.
+    """The headers the record has itself, and behind them what is wrong and where the record stands: the last counts.
 
-    A record that was sent again says how often it had failed before: its letter counts on from there.
+    A record that was sent again says how often it had failed before: its letter counts on from there. Nothing here has
+    a lambda: Spark compiles no projection that has one, and this one is of every row.
     """
     own = rows.RECORD_HEADERS if rows.RECORD_HEADERS in frame.columns else None
-    before = f"try_element_at(filter({own}, h -> h.key = '{ATTEMPT}'), -1).value"
+    before = f"try_element_at(map_from_entries({own}), '{ATTEMPT}')"
     told = {
         "orion.error.code": f"split_part({rows.BAD}, ': ', 1)",
         "orion.error.reason": f"substring({rows.BAD}, locate(': ', {rows.BAD}) + 2)",
@@ -147,7 +148,7 @@ def _letter_headers(frame: DataFrame) -> str:
     }
     entries = (f"named_struct('key', '{name}', 'value', CAST({text} AS BINARY))" for name, text in told.items())
     letter = f"array({', '.join(entries)})"
-    return f"concat({letter}, coalesce({_not_ours(own)}, array()))" if own else letter
+    return f"concat(coalesce({own}, array()), {letter})" if own else letter
 
 
 def _headers(frame: DataFrame) -> str:

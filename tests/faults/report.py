@@ -28,7 +28,7 @@ def line(result: Result) -> str:
     return f"{result.fault:24}{result.verdict:8}{figures}  {result.detail}"
 
 
-def shown(results: Sequence[Result], evidence: Path) -> None:
+def shown(results: Sequence[Result]) -> None:
     table = Table("fault", "seed", "recovered", "rows again", "verdict", "what was done", box=box.SIMPLE_HEAD)
     for r in results:
         recovered = f"{r.recovered_s:.1f} s" if r.verdict == "ok" else ""
@@ -36,8 +36,6 @@ def shown(results: Sequence[Result], evidence: Path) -> None:
     Console().print(table)
     met = {r.fault for r in results if r.verdict != "skipped"}
     print(f"{len(met)} of {len(FAULTS)} faults; not met: {', '.join(sorted(set(FAULTS) - met)) or 'none'}")
-    if any(r.verdict == "FAILED" for r in results):
-        print(f"evidence is kept in {evidence}")
 
 
 def read(file: Path) -> list[Result]:

@@ -84,7 +84,7 @@ def once(stage: Stage, fault: Fault, seed: int, chance: Random, say: Callable[[s
     except Exception as error:
         (stage.folder / f"{fault.name}.txt").write_text(f"{detail}\n{traceback.format_exc()}")
         stage.spoilt()
-        return Result(fault.name, seed, "FAILED", detail=f"{detail}: {error}")
+        return Result(fault.name, seed, "FAILED", detail=f"{detail}: {error}; evidence is in {stage.folder}")
     seconds = time.monotonic() - healed
     say(f"{fault.name}: {detail}; {time.monotonic() - began:.0f} s in all")
     return Result(

@@ -14,13 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orion.hub import transactions
 from orion.hub.transactions import Chunk, Permit, Slot, Written
 from orion.plan.tolerance import Recent
 from orion.runtime.runs import Admission, Run, not_tolerated
 
-_WRITTEN = "topic STRING, records BIGINT, newest BIGINT, errors BIGINT, example STRING"
+# As Spark's own type: a text would be parsed by the JVM, batch by batch.
+_WRITTEN = StructType(
+    [
+        StructField("topic", StringType()),
+        StructField("records", LongType()),
+        StructField("newest", LongType()),
+        StructField("errors", LongType()),
+        StructField("example", StringType()),
+    ]
+)
 
 
 @dataclass
