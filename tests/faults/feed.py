@@ -119,7 +119,9 @@ class Feed:
             except Exception as error:
                 self._failed.append(repr(error))
                 return
-            self._producer.poll(_TICK_S)
+            end = time.monotonic() + _TICK_S
+            while (left := end - time.monotonic()) > 0:
+                self._producer.poll(left)  # returns with the first ack that comes in
 
     def _tick(self) -> None:
         for _ in range(round(self._rate * _TICK_S)):
