@@ -47,6 +47,7 @@ class World:
         self._counted: set[tuple[str, int]] = set()
         self._restarts: dict[str, int] = {}
         self._next_glance = 0.0
+        self._under_way: dict[str, int | None] = {}
         self._closing: list[Callable[[], None]] = []
         try:
             self._open(name, seed)
@@ -97,15 +98,19 @@ class World:
         with suppress(httpx.HTTPError, AssertionError):
             for sink, status in self.server.states().items():
                 if status.state != "RUNNING" or status.restarts > self._restarts.get(sink, 0):
-                    self._count(sink)
+                    self._count(sink, self._under_way.pop(sink, None))
                 self._restarts[sink] = status.restarts
 
-    def _count(self, sink: str) -> None:
+    def struck(self) -> None:
+        """Remember which batches are under way: those of queries that start again are done again."""
+        self._under_way = {sink: self.checkpoint(sink).cut_off() for sink in self.ids}
+
+    def _count(self, sink: str, known: int | None = None) -> None:
         checkpoint = self.checkpoint(sink)
-        batch = checkpoint.cut_off()
-        if batch is not None and (sink, batch) not in self._counted:
-            self._counted.add((sink, batch))
-            self.redone += checkpoint.rows(batch)
+        for batch in (checkpoint.cut_off(), known):
+            if batch is not None and (sink, batch) not in self._counted:
+                self._counted.add((sink, batch))
+                self.redone += checkpoint.rows(batch)
 
     def restart(self) -> None:
         """After a kill: what was cut off is counted, then the server comes back."""

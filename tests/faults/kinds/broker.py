@@ -72,6 +72,7 @@ class BrokerFrozen(_OnBrokers):
 
 def _lasting(world: World, seconds: float) -> float:
     """Let the fault last, and see what the server does meanwhile."""
+    world.struck()
     end = time.monotonic() + seconds
 
     def over() -> bool:

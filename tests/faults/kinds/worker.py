@@ -22,6 +22,7 @@ class WorkerKilled(Fault):
             _in_batch(world, chance)
             victim = chance.choice(_workers(world))
             victim.send(signal.SIGKILL)
+            world.struck()
             killed += 1
             world.feed.more(chance.randrange(20, 200))
             world.glance()
@@ -45,6 +46,7 @@ class WorkerFrozen(Fault):
         self._stopped = _workers(world)
         for worker in self._stopped:
             worker.send(signal.SIGSTOP)
+        world.struck()
         seconds = chance.choice(self.lasts_s)
         end = time.monotonic() + seconds
         wait_until(lambda: time.monotonic() > end, "", seconds + 10)
