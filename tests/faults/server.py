@@ -21,7 +21,8 @@ _SETTINGS = {
     "ORION_ENGINE__TRIGGER_MS": "400",
     "ORION_ENGINE__MASTER": "local[3]",  # every task has a Python worker, and two cores take long to start many
     "ORION_ENGINE__MEMORY": "1g",
-    "ORION_ENGINE__CONF": '{"spark.sql.codegen.wholeStage": "false"}',  # compiling takes longer than these few rows
+    # Compiling takes longer than these few rows; fifty tasks to read a log of a few lines do, too.
+    "ORION_ENGINE__CONF": '{"spark.sql.codegen.wholeStage": "false", "spark.databricks.delta.snapshotPartitions": "1"}',
     "ORION_REGISTRY__ENABLED": "false",
 }
 

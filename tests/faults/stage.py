@@ -13,7 +13,7 @@ from tests.faults.world import World
 
 
 class Stage:
-    def __init__(self, seed: int, brokers: int = 3) -> None:
+    def __init__(self, seed: int, brokers: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"orion-faults-{seed}-"))
         self._seed = seed
         self._worlds = 0

@@ -20,7 +20,7 @@ _SEEN_S = 60.0
 class CheckpointTruncated(Fault):
     name = "checkpoint-truncated"
     what = "a file of a checkpoint is cut short while the server is down: refused until it is whole again"
-    takes_s = 50.0
+    takes_s = 80.0
 
     def __init__(self) -> None:
         self._file, self._whole = Path(), b""
@@ -78,7 +78,7 @@ class CheckpointMissing(CheckpointTruncated):
 class DiskFull(Fault):
     name = "disk-full"
     what = "the disk of the checkpoints is full (a real one: ENOSPC) for some seconds"
-    takes_s = 60.0
+    takes_s = 90.0
     size = "400m"
 
     def impossible(self) -> str:

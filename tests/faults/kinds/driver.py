@@ -19,7 +19,7 @@ _SPRINGS_S = 60.0
 
 
 class _Killed(Fault):
-    takes_s = 32.0
+    takes_s = 55.0
     sinks: ClassVar[tuple[str, ...]] = ("clean", "counts", "heavy", "minutes")
 
     def strike(self, world: World, chance: Random) -> str:

@@ -18,7 +18,7 @@ _BOTH_S = 15.0  # how long two servers are watched, once both are up
 class SecondServerOnFolder(Fault):
     name = "second-server"
     what = "a second server of the same service on the same data folder"
-    takes_s = 45.0
+    takes_s = 20.0
 
     def __init__(self) -> None:
         self._second: Server | None = None
@@ -64,6 +64,7 @@ class SecondServerOnFolder(Fault):
 class SecondServerOnCopy(SecondServerOnFolder):
     name = "second-server-copy"
     what = "a second server of the same service on a copy of the data folder that is as new as the first one's"
+    takes_s = 80.0
 
     def strike(self, world: World, chance: Random) -> str:
         """Records come in again when the second is on its way: an older copy would be refused for being old."""
@@ -86,7 +87,7 @@ class SecondServerOnCopy(SecondServerOnFolder):
 class ZombieServer(SecondServerOnCopy):
     name = "zombie-server"
     what = "a server stands still (SIGSTOP), another one starts on a copy of its folder, the first wakes up"
-    takes_s = 55.0
+    takes_s = 90.0
 
     def strike(self, world: World, chance: Random) -> str:
         asleep: list[Process] = world.server.family()
