@@ -42,7 +42,7 @@ from orion.plan.steps import (
 from orion.registry.access import Access, Local
 from orion.registry.log import MemoryLog
 from orion.registry.store import Registry
-from orion.runtime import python_functions
+from orion.runtime import emit, python_functions
 from orion.runtime.dataframe import outgoing
 from orion.runtime.insert import insert_frame
 from orion.runtime.scan import decoded
@@ -168,7 +168,7 @@ class Desk:
         while True:
             query = self.schemas.bound(running.query)
             try:
-                return outgoing(query, self._reader(running.start)).collect()
+                return emit.told(outgoing(query, self._reader(running.start))).collect()
             except Exception as error:
                 if not self.schemas.learn(str(error)):
                     raise

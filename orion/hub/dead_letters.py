@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,28 @@ _TIMEOUT_S = 30.0
 # Readers of committed records wait for an open transaction, so one whose writer was killed ends soon.
 _TRANSACTION_MS = 30_000
 _LARGEST = 100_000_000  # how large a record may be is for the topic to say
+
+
+def telling(
+    bad: str, source: Mapping[str, Any], own: Sequence[tuple[str, bytes | None]]
+) -> list[tuple[str, bytes | None]]:
+    """The headers of a letter: those that the record has itself, then what is wrong and where the record stood.
+
+    `bad` is a code, a colon and the reason. A record that was sent again says how often it had failed before.
+    """
+    code, _, reason = bad.partition(": ")
+    before = next((value for name, value in reversed(own) if name == ATTEMPT), None) or b""
+    attempt = int(before) + 1 if before.isdigit() else 1
+    said = {
+        "orion.error.code": code,
+        "orion.error.reason": reason,
+        "orion.source.topic": source["topic"],
+        "orion.source.partition": source["partition"],
+        "orion.source.offset": source["offset"],
+        "orion.source.timestamp": source["stamp"],
+        ATTEMPT: attempt,
+    }
+    return [*own, *((name, None if told is None else str(told).encode()) for name, told in said.items())]
 
 
 @dataclass(frozen=True, slots=True)

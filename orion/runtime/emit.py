@@ -12,6 +12,7 @@ from orion.runtime.headers import Own
 from orion.runtime.scan import NO_HEADERS, event_time
 from orion.schema import Role, literal, quote
 
+_NO_LETTER = "CAST(NULL AS STRUCT<bad: STRING, topic: STRING, partition: INT, offset: BIGINT, stamp: BIGINT>)"
 _SIDES = (Role.KEY, Role.VALUE)
 _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
 # A letter from the future has its batch's time: brokers may refuse its own, and a topic would keep it too long.
@@ -37,6 +38,7 @@ def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame
         f"{_time(sink)} AS timestamp",
         f"{_headers(frame)} AS headers",
         _origin(frame),
+        f"{_NO_LETTER} AS letter",
     )
 
 
@@ -56,8 +58,9 @@ def routed(frame: DataFrame, sink: Source, dead_letters: str, own: Own | None = 
         f"if({good}, {key}, {rows.RAW_KEY}) AS key",
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
         f"if({good}, {_time(sink)}, {_LETTER_TIME}) AS timestamp",
-        f"if({good}, {_headers(frame)}, {_letter_headers(frame)}) AS headers",
+        f"if({good}, {_headers(frame)}, {_own_headers(frame)}) AS headers",
         _origin(frame),
+        f"CASE WHEN {rows.BAD} IS NOT NULL THEN {_letter()} END AS letter",
         *([own.column] if own else []),
     )
     return own.added(made) if own else made
@@ -119,8 +122,9 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
         f"{rows.RAW_KEY} AS key",
         f"{rows.RAW_VALUE} AS value",
         f"{_LETTER_TIME} AS timestamp",
-        f"{_letter_headers(frame)} AS headers",
+        f"{_own_headers(frame)} AS headers",
         _origin(frame),
+        f"{_letter()} AS letter",
     )
 
 
@@ -129,26 +133,39 @@ def _origin(frame: DataFrame) -> str:
     return f"{rows.ORIGIN if rows.ORIGIN in frame.columns else 'CAST(NULL AS INT)'} AS origin"
 
 
-def _letter_headers(frame: DataFrame) -> str:
-    """The headers the record has itself, and behind them what is wrong and where the record stands: the last counts.
+def told(records: DataFrame) -> DataFrame:
+    """Outgoing records with what dead letters have to tell among their headers; see dead_letters.telling.
 
-    A record that was sent again says how often it had failed before: its letter counts on from there. Nothing here has
-    a lambda: Spark compiles no projection that has one, and this one is of every row.
+    Behind the headers that a record has itself: the last one counts.
     """
-    own = rows.RECORD_HEADERS if rows.RECORD_HEADERS in frame.columns else None
-    before = f"try_element_at(map_from_entries({own}), '{ATTEMPT}')"
-    told = {
-        "orion.error.code": f"split_part({rows.BAD}, ': ', 1)",
-        "orion.error.reason": f"substring({rows.BAD}, locate(': ', {rows.BAD}) + 2)",
-        "orion.source.topic": rows.TOPIC,
-        "orion.source.partition": f"CAST({ROWPARTITION} AS STRING)",
-        "orion.source.offset": f"CAST({ROWOFFSET} AS STRING)",
-        "orion.source.timestamp": f"CAST({rows.STAMP} AS STRING)",
-        ATTEMPT: f"CAST(coalesce(TRY_CAST(CAST({before} AS STRING) AS INT), 0) + 1 AS STRING)" if own else "'1'",
+    before = f"try_element_at(map_from_entries(headers), '{ATTEMPT}')"
+    said = {
+        "orion.error.code": "split_part(letter.bad, ': ', 1)",
+        "orion.error.reason": "substring(letter.bad, locate(': ', letter.bad) + 2)",
+        "orion.source.topic": "letter.topic",
+        "orion.source.partition": "CAST(letter.partition AS STRING)",
+        "orion.source.offset": "CAST(letter.offset AS STRING)",
+        "orion.source.timestamp": "CAST(letter.stamp AS STRING)",
+        ATTEMPT: f"CAST(coalesce(TRY_CAST(CAST({before} AS STRING) AS INT), 0) + 1 AS STRING)",
     }
-    entries = (f"named_struct('key', '{name}', 'value', CAST({text} AS BINARY))" for name, text in told.items())
-    letter = f"array({', '.join(entries)})"
-    return f"concat(coalesce({own}, array()), {letter})" if own else letter
+    entries = (f"named_struct('key', '{name}', 'value', CAST({text} AS BINARY))" for name, text in said.items())
+    headers = f"concat(coalesce(headers, array()), array({', '.join(entries)}))"
+    return records.selectExpr(
+        "topic", "key", "value", "timestamp", f"if(letter IS NULL, headers, {headers}) AS headers", "origin"
+    )
+
+
+def _letter() -> str:
+    """What a dead letter will tell of itself."""
+    return (
+        f"named_struct('bad', {rows.BAD}, 'topic', {rows.TOPIC}, 'partition', {ROWPARTITION}, "
+        f"'offset', {ROWOFFSET}, 'stamp', {rows.STAMP})"
+    )
+
+
+def _own_headers(frame: DataFrame) -> str:
+    """Those of the record that became a letter."""
+    return rows.RECORD_HEADERS if rows.RECORD_HEADERS in frame.columns else NO_HEADERS
 
 
 def _headers(frame: DataFrame) -> str:

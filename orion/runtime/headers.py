@@ -62,7 +62,7 @@ class Own:
         time = _entry(TIME, "CAST(timestamp AS STRING)")
         own = _OWN if self.placed else f"filter({_OWN}, h -> key IS NOT NULL OR h.key <> '{SEEN}')"
         headers = f"concat(coalesce(headers, array()), {own}, array({time}))"
-        return records.selectExpr("topic", "key", "value", "timestamp", f"{headers} AS headers", "origin")
+        return records.selectExpr("topic", "key", "value", "timestamp", f"{headers} AS headers", "origin", "letter")
 
 
 def _seen(seen: Seen) -> str:

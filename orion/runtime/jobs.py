@@ -130,7 +130,7 @@ class QueryJob:
         source = replace(source, most_records=0)  # a batch has an end by time alone
         if source.most_ahead_ms:  # records come until then, and a batch's time is that of its beginning
             source = replace(source, most_ahead_ms=source.most_ahead_ms + batch_ms)
-        frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
+        frame = emit.told(outgoing(query, source.reader_of(query.relation), self._seen(query)))
         read = [kafka.describe_topic(s.topic).topic.partitions for s in scans(query.relation)]
         lane = FastLane(
             source.bootstrap,

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orion.hub import transactions
+from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot, Written
 from orion.plan.tolerance import Recent
 from orion.runtime.runs import Admission, Run, not_tolerated
@@ -105,7 +106,7 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        topics, keys, values, times, headers, origins = batch.columns
+        topics, keys, values, times, headers, origins, letters = batch.columns
         # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
         stamped = pc.max_element_wise(times, 1)
         yield Chunk(
@@ -113,7 +114,7 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
             _listed(keys),
             _listed(values),
             stamped.to_numpy().tolist(),
-            None if headers.null_count == len(headers) else [_pairs(h) for h in headers.to_pylist()],
+            _headers(headers, letters),
             _longest(keys) + _longest(values),
             pc.max(stamped).as_py(),
             origins[0].as_py(),
@@ -128,6 +129,17 @@ def _listed(column: pa.Array) -> list[Any]:
     """A column as Python values, by way of numpy, which makes them in C: `to_pylist` makes each in Python."""
     listed: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return listed
+
+
+def _headers(headers: pa.Array, letters: pa.Array) -> list[transactions.Headers] | None:
+    """The headers of each record, those of dead letters with what they tell; None: no record has any."""
+    if headers.null_count == len(headers) and letters.null_count == len(letters):
+        return None
+    made: list[transactions.Headers] = [_pairs(h) for h in headers.to_pylist()]
+    for at in pc.indices_nonzero(letters.is_valid()).to_pylist():
+        letter = letters[at].as_py()
+        made[at] = list(telling(letter["bad"], letter, made[at] or []))
+    return made
 
 
 def _pairs(headers: list[dict[str, Any]] | None) -> transactions.Headers:
