@@ -23,7 +23,7 @@ ORIGIN = "__origin"
 META = (BAD, DELETED, RAW_KEY, RAW_VALUE, TOPIC, STAMP, HEADERS, RECORD_HEADERS, ORIGIN)
 
 # What a writer takes: one row is one Kafka record. A dead letter has yet to be told what is wrong with it, in headers
-# of its own (emit.told, or dead_letters.telling in Python): for the few there are, the code of all rows would be long.
+# of its own (emit.told, or dead_letters.telling in Python): for these few, the code of all rows would be long.
 OUTGOING = (
     "topic STRING, key BINARY, value BINARY, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
     "origin INT, letter STRUCT<bad: STRING, topic: STRING, partition: INT, offset: BIGINT, stamp: BIGINT>"

@@ -1,4 +1,4 @@
-"""A dead letter tells the same whoever writes it: Spark's SQL in the fast lane and in tests, Python in the exact lane."""
+"""A dead letter tells the same whoever writes it: SQL in the fast lane and in tests, Python in the exact lane."""
 
 from __future__ import annotations
 
