@@ -26,6 +26,8 @@ PREFIX = "dlq."
 REPLAYED = "_orion_replayed"
 ATTEMPT, REPLAYED_FROM = "orion.attempt", "orion.replayed.from"
 OURS = "orion."
+# What the fast lane says of the record that it writes, be that a dead letter; the rest was said of another one.
+OF_LANES = ("orion.id", "orion.rowtime", "orion.seen")
 _NOT_SENT_BACK = {"LATE_ROW": "it came too late for a window, and would again"}
 _TIMEOUT_S = 30.0
 # Readers of committed records wait for an open transaction, so one whose writer was killed ends soon.
@@ -52,7 +54,8 @@ def telling(
         "orion.source.timestamp": source["stamp"],
         ATTEMPT: attempt,
     }
-    return [*own, *((name, None if told is None else str(told).encode()) for name, told in said.items())]
+    kept = (header for header in own if not header[0].startswith(OURS) or header[0] in OF_LANES)
+    return [*kept, *((name, None if told is None else str(told).encode()) for name, told in said.items())]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from orion.formats import REFUSING, format_of
-from orion.hub.dead_letters import ATTEMPT, OURS
+from orion.hub.dead_letters import ATTEMPT, OF_LANES, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.headers import Own
@@ -149,7 +149,9 @@ def told(records: DataFrame) -> DataFrame:
         ATTEMPT: f"CAST(coalesce(TRY_CAST(CAST({before} AS STRING) AS INT), 0) + 1 AS STRING)",
     }
     entries = (f"named_struct('key', '{name}', 'value', CAST({text} AS BINARY))" for name, text in said.items())
-    headers = f"concat(coalesce(headers, array()), array({', '.join(entries)}))"
+    lanes = ", ".join(map(literal, OF_LANES))
+    own = f"filter(headers, h -> NOT startswith(h.key, '{OURS}') OR h.key IN ({lanes}))"
+    headers = f"concat(coalesce({own}, array()), array({', '.join(entries)}))"
     return records.selectExpr(
         "topic", "key", "value", "timestamp", f"if(letter IS NULL, headers, {headers}) AS headers", "origin"
     )

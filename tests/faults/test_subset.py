@@ -8,13 +8,9 @@ from random import Random
 import pytest
 
 from tests.faults.fault import Fault
-from tests.faults.kinds.broker import BrokerKilled
 from tests.faults.kinds.checkpoint import CheckpointTruncated
-from tests.faults.kinds.driver import KilledWhileWriting
 from tests.faults.kinds.poison import PoisonBurst
 from tests.faults.kinds.servers import SecondServerOnFolder
-from tests.faults.kinds.sink import SinkDown
-from tests.faults.kinds.transaction import InputTransactionHung
 from tests.faults.kinds.worker import WorkerKilled
 from tests.faults.runner import once
 from tests.faults.stage import Stage
@@ -27,13 +23,9 @@ class AnyPoison(PoisonBurst):
     most = 24
 
 
-class SinkDownShortly(SinkDown):
-    lasts_s = (4.0,)
-
-
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    with Stage(SEED, brokers=3) as made:
+    with Stage(SEED, brokers=1) as made:
         yield made
 
 
@@ -44,10 +36,6 @@ def stage() -> Iterator[Stage]:
         AnyPoison,
         WorkerKilled,
         SecondServerOnFolder,
-        BrokerKilled,
-        SinkDownShortly,
-        InputTransactionHung,
-        KilledWhileWriting,
         CheckpointTruncated,
     ],
     ids=lambda fault: fault.name,

@@ -8,7 +8,13 @@ from pyspark.sql import SparkSession
 from orion.hub.dead_letters import telling
 from orion.runtime import emit, rows
 
-OWN = [("a", b"1"), ("orion.attempt", b"2"), ("n", None)]
+OWN = [
+    ("a", b"1"),
+    ("orion.attempt", b"2"),
+    ("orion.replayed.from", b"dlq.X/0/1"),
+    ("orion.id", b"Q/t/0/1/0"),
+    ("n", None),
+]
 
 
 @pytest.mark.parametrize("own", [[], OWN, [("orion.attempt", b"many")]], ids=["none", "sent-before", "no-number"])
@@ -28,3 +34,5 @@ def test_both_say_the_same(
 def test_a_letter_counts_on_from_the_attempt_before() -> None:
     said = dict(telling("CODE: why", {"topic": "in", "partition": 0, "offset": 3, "stamp": 9}, OWN))
     assert (said["orion.attempt"], said["orion.error.code"], said["orion.source.offset"]) == (b"3", b"CODE", b"3")
+    assert (said["a"], said["orion.id"]) == (b"1", b"Q/t/0/1/0")
+    assert "orion.replayed.from" not in said
