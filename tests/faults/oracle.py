@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pyarrow.parquet as pq
-from confluent_kafka import Consumer, TopicPartition
 
-from orion.hub.kafka import Kafka
 from orion.hub.records import Record
-from tests.faults.feed import Feed
+from tests.faults.feed import Fed, Poison
 
 WINDOW_MS = 60_000
 
@@ -43,12 +42,20 @@ class Names:
         return [self.clean, self.counts, self.heavy, self.minutes, *letters, *strangers]
 
 
+class Acknowledged(Protocol):
+    """What a feeder knows to be in its topic."""
+
+    @property
+    def acked(self) -> Sequence[Fed]: ...
+    @property
+    def poison(self) -> Sequence[Poison]: ...
+
+
 class Oracle:
     """Keeps both sides, what was fed and what came out, and compares them whenever it is asked."""
 
-    def __init__(self, kafka: Kafka, names: Names, feed: Feed, lake: Path) -> None:
+    def __init__(self, names: Names, feed: Acknowledged, lake: Path) -> None:
         self.names, self._feed, self._lake = names, feed, _Lake(lake)
-        self._consumer = _consumer(kafka, names.outputs)
         self._taken = 0
         # What must be.
         self._clean: set[Row] = set()
@@ -67,21 +74,11 @@ class Oracle:
             names.minutes: self._take_row,
         }
 
-    @property
-    def rows_seen(self) -> int:
-        return self._seen_clean.total()
-
-    def close(self) -> None:
-        self._consumer.close()
-
-    def look(self) -> str:
-        """Read what is new on both sides; in what they differ yet, or nothing. Only while the feed is at rest."""
+    def look(self, arrived: Iterable[Record]) -> str:
+        """Take what is new on both sides; in what they differ yet, or nothing. Only while the feed is at rest."""
         self._take_fed()
-        while messages := self._consumer.consume(5_000, 0.05):
-            for message in messages:
-                if message.error() is None:
-                    record = Record.of(message)
-                    self._takers.get(record.topic, self._take_letter)(record)
+        for record in arrived:
+            self._takers.get(record.topic, self._take_letter)(record)
         return next((said for said in self._differences() if said), "")
 
     # ---- what must be ------------------------------------------------------------------------------------------
@@ -186,11 +183,3 @@ def _table(name: str, must: dict[bytes, dict[str, int]], found: dict[bytes, dict
     keys = [key for key in must.keys() | found.keys() if must.get(key) != found.get(key)]
     shown = [f"{key!r} is {found.get(key)} and should be {must.get(key)}" for key in sorted(keys)[:3]]
     return f"{name}: {len(keys)} of {len(must)} rows differ: {'; '.join(shown)}" if keys else ""
-
-
-def _consumer(kafka: Kafka, topics: list[str]) -> Consumer:
-    there = {topic.name: topic.partitions for topic in kafka.topics()}
-    consumer = kafka.consumer(None, **{"fetch.wait.max.ms": 50, "fetch.message.max.bytes": 20_000_000})
-    places = [TopicPartition(t, p, 0) for t in topics if t in there for p in range(there[t])]
-    consumer.assign(places)
-    return consumer

@@ -15,6 +15,7 @@ from tests.faults.brokers import Brokers
 from tests.faults.checkpoints import Checkpoint
 from tests.faults.feed import Feed
 from tests.faults.oracle import Names, Oracle
+from tests.faults.outputs import Outputs
 from tests.faults.processes import wait_until
 from tests.faults.server import Server
 
@@ -65,8 +66,9 @@ class World:
         self.ids = {sink: status.id for sink, status in self.server.states().items()}
         self.feed = Feed(self.kafka, self.names.input, seed, self.folder / "acks.jsonl", RATE)
         self._closing.append(self.feed.close)
-        self.oracle = Oracle(self.kafka, self.names, self.feed, self.lake)
-        self._closing.append(self.oracle.close)
+        self.oracle = Oracle(self.names, self.feed, self.lake)
+        self._outputs = Outputs(self.kafka, self.names.outputs)
+        self._closing.append(self._outputs.close)
         self.feed.flow()
         self.feed.more(_WARM_UP)
         self.feed.pause()
@@ -123,7 +125,7 @@ class World:
         limit = time.monotonic() + deadline_s
         calm, said = 0, ""
         while calm < 3:
-            said = self.oracle.look()
+            said = self.oracle.look(self._outputs.arrived())
             if self.oracle.wrong:
                 raise AssertionError("; ".join(self.oracle.wrong[:5]))
             calm = calm + 1 if not said and self._all_run() else 0

@@ -36,7 +36,7 @@ class WorkerFrozen(Fault):
     name = "freeze-worker"
     what = "SIGSTOP of all Python workers in the middle of a batch, their transactions open"
     takes_s = 45.0
-    lasts_s: tuple[float, ...] = (5.0, 15.0, 75.0)  # the last is longer than a transaction may stay open
+    lasts_s: tuple[float, ...] = (5.0, 15.0, 50.0)  # the last is longer than a group waits for its member
 
     def __init__(self) -> None:
         self._stopped: list[Process] = []
