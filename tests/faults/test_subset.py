@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from tests.faults.fault import Fault
-from tests.faults.kinds.checkpoint import CheckpointTruncated
 from tests.faults.kinds.poison import PoisonBurst
 from tests.faults.kinds.servers import SecondServerOnFolder
 from tests.faults.kinds.worker import WorkerKilled
@@ -36,7 +35,6 @@ def stage() -> Iterator[Stage]:
         AnyPoison,
         WorkerKilled,
         SecondServerOnFolder,
-        CheckpointTruncated,
     ],
     ids=lambda fault: fault.name,
 )
