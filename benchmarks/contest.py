@@ -8,6 +8,7 @@ committed a batch with the last record. After that the result is read back and c
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -20,7 +21,6 @@ from orion import ksql
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position, Record
-from orion.hub.transactions import Written
 from orion.hub.writer import Writer
 from orion.plan.catalog import Catalog
 from orion.plan.relations import Query
@@ -128,7 +128,7 @@ def surroundings(stage: Stage, source: KafkaSource, name: str) -> Surroundings:
     return Surroundings(grounds, source, stage.folder / name, 0, Schemas(None))
 
 
-def unheard(_: Written) -> None:
+def unheard(_: Counter[str]) -> None:
     pass
 
 

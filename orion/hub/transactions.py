@@ -10,9 +10,10 @@ opening one takes longer than the transaction.
 
 from __future__ import annotations
 
+import faulthandler
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -25,8 +26,12 @@ from orion.hub.kafka_errors import Subject, translated
 from orion.hub.membership import LEDGER, TRANSACTION_S, taken_over
 from orion.plan.tolerance import LATE_ROW, Tolerance
 
-_TIMEOUT_S = 60.0
+# Noting the batch takes milliseconds, unless the group's coordinator is being looked for.
+_NOTE_S = 15.0
+_COMMIT_S = 60.0
 _ABORT_S = 10.0
+# How long after its own time limit a call of the client is taken to hang.
+_HANGS_S = 5.0
 # What a record needs beside its key and value, at most.
 _FRAME_BYTES = 512
 _SHUT_OUT = frozenset({KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID})
@@ -45,7 +50,6 @@ class Chunk:
     times: list[int]
     headers: list[Headers] | None  # None: no record has any
     largest: int = 0  # bytes of the largest value and the largest key
-    newest: int = 0  # the latest time among them
     origin: int | None = None  # which partition of all that is read they come from, if from one
 
 
@@ -62,7 +66,7 @@ class Permit:
     limits: tuple[tuple[str, int], ...] = ()  # the largest record that a topic takes
     settings: Settings = ()
     kind: str = ""  # of producer; those of one kind have the same settings
-    done: frozenset[int] = frozenset()  # slots that an earlier run has written
+    done: tuple[tuple[int, int], ...] = ()  # slots, and the last batch that an earlier run has written of each
     tolerance: Tolerance = field(
         default_factory=Tolerance
     )  # how many dead letters are borne; none: the first one ends the batch
@@ -78,10 +82,9 @@ class Slot:
 
 @dataclass(slots=True)
 class Written:
-    """How many records went to each topic, and the latest time among them."""
+    """How many records went to each topic."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    newest: int = 0
     errors: int = 0  # dead letters that tell of something wrong; counted only where it matters how many
     example: str = ""  # what the first of them says
 
@@ -104,7 +107,7 @@ def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
         return Written()
     if head.origin is not None:
         slot = replace(slot, number=head.origin)
-    if slot.number in permit.done:
+    if dict(permit.done).get(slot.number, -1) >= slot.batch:
         return Written()
     with translated(Subject(permit.bootstrap, group=permit.group)):
         name, producer = _producer(permit)
@@ -122,7 +125,8 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
     producer.begin_transaction()
     # The number first: a run that has been shut out is told so before it has sent a record.
     noted = [TopicPartition(LEDGER, slot.number, 0, str(slot.batch))]
-    producer.send_offsets_to_transaction(noted, permit.membership, _TIMEOUT_S)
+    with _ending(_NOTE_S + _HANGS_S):
+        producer.send_offsets_to_transaction(noted, permit.membership, _NOTE_S)
     written = Written()
     least = min((limit for _, limit in permit.limits), default=0)
     for chunk in chunks:
@@ -132,11 +136,25 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
         for part in fitting:
             _produce(producer, part)
             written.counts.update(part.topics)
-            written.newest = max(written.newest, part.newest)
             if permit.tolerance.bounded:
                 _judge(part, permit, written)
-    producer.commit_transaction(_TIMEOUT_S)
+    with _ending(_COMMIT_S + _HANGS_S):
+        producer.commit_transaction(_COMMIT_S)
     return written
+
+
+@contextmanager
+def _ending(seconds: float) -> Iterator[None]:
+    """End this worker, and with it the run, when a call takes longer.
+
+    librdkafka looks for a coordinator without any limit (its issues 5456 and 5511, in 2.16): one that was on a broker
+    that died may never be found again by the producers that knew it, whatever timeout they are called with.
+    """
+    faulthandler.dump_traceback_later(seconds, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def _produce(producer: Producer, chunk: Chunk) -> None:
@@ -165,7 +183,7 @@ def _parted(chunk: Chunk, permit: Permit) -> Iterator[Chunk]:
         size = len(key or b"") + len(value or b"") + _FRAME_BYTES
         limit = limits.get(topic, 0)
         if not limit or size <= limit or topic == permit.letters:
-            yield Chunk([topic], [key], [value], [time], [header], newest=time)
+            yield Chunk([topic], [key], [value], [time], [header])
             continue
         told: Headers = [
             ("orion.error.code", b"RECORD_TOO_LARGE"),

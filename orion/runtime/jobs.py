@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orion import profiles
 from orion.hub.client_settings import translated_settings
-from orion.hub.transactions import Permit, Written
+from orion.hub.transactions import Permit
 from orion.plan.fingerprint import fingerprint
 from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, scans
@@ -22,7 +22,7 @@ from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing, with_origin
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
-from orion.runtime.lanes.exact import ExactLane
+from orion.runtime.lanes.exact import TALLY, ExactLane, writing
 from orion.runtime.lanes.fast import FastLane, written
 from orion.runtime.runs import Run
 from orion.runtime.scan import decoded
@@ -47,24 +47,24 @@ class Surroundings:
         shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
         return self.grounds.begin(standing, shuffled, new=new, accept=accept)
 
-    def permit(self, run: Run, letters: str, tolerance: str, topics: Sequence[str] = ()) -> Permit:
+    def permit(self, run: Run, letters: str, topics: Sequence[str] = ()) -> Permit:
+        """What the workers of a run need to write, once it is a member."""
         on = self.grounds
         limits = tuple((topic, on.kafka.record_limit(topic)) for topic in topics)
-        borne = Tolerance.parse(tolerance)
-        group = run.membership.group
-        return Permit(on.kafka.bootstrap, group, b"", on.service, on.writers, letters, limits=limits, tolerance=borne)
-
-    def launch(self, run: Run, standing: Standing, frame: DataFrame, write: Callable[[DataFrame, int], None]) -> Run:
-        # A scheduler pool for each query: a long batch of one doesn't hold up the others.
-        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", standing.job)
-        run.stream = (
-            frame.writeStream.queryName(standing.job)
-            .outputMode("update")
-            .option("checkpointLocation", str(standing.checkpoint))
-            .trigger(processingTime=f"{self.trigger_ms} milliseconds")
-            .foreachBatch(write)
-            .start()
+        return Permit(
+            on.kafka.bootstrap,
+            run.membership.group,
+            run.membership.credentials(),
+            on.service,
+            on.writers,
+            letters,
+            limits=limits,
+            done=tuple(run.membership.written(run.slots).items()),
+            tolerance=run.tolerance,
         )
+
+    def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
+        run.stream = stream
         self.grounds.started(standing, run)
         return run
 
@@ -103,23 +103,23 @@ class QueryJob:
         stateful = is_stateful(relation)
         return Standing(self.id, group, self.checkpoint, topics, len(read), bonds(relation), stateful, True)
 
-    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+    def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         around, standing = self.around, self.standing
         run = around.begin(standing, new=new, accept=accept)
+        run.tolerance = Tolerance.parse(self.query.tolerance)
         try:
             query = around.schemas.bound(self.query)
             source = around.source.over(run.inputs)
             if query.guarantee is Guarantee.FAST:
-                run.stream, run.endless = self._start_fast(query, source), True
-                around.grounds.started(standing, run)
-                return run
+                run.endless = True
+                return around.started(run, standing, self._start_fast(query, source))
             frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
-            permit = around.permit(run, self.dead_letters, query.tolerance, [query.sink.topic])
+            permit = around.permit(run, self.dead_letters, [query.sink.topic])
             if query.profile:
                 settings = translated_settings(profiles.of(query.profile).lane_settings())
                 permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
-            lane = ExactLane(run, permit, on_written)
-            return around.launch(run, standing, frame, lane)
+            stream = ExactLane(permit, around.trigger_ms).start(frame, self.id, self.checkpoint)
+            return around.started(run, standing, stream)
         except BaseException:
             run.close()
             raise
@@ -186,31 +186,40 @@ class SinkJob:
         topics = tuple(source.topic for source in self.connector.sources)
         return Standing(self.id, group, self.checkpoint, topics, len(topics), {}, False, False)
 
-    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+    def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         plugin = open_sink(self.connector)
         around, standing = self.around, self.standing
         run = around.begin(standing, new=new, accept=accept)
-        lane = ExactLane(run, around.permit(run, self.dead_letters, self.connector.tolerance), on_written)
+        run.tolerance = Tolerance.parse(self.connector.tolerance)
         source = around.schemas.read(self.connector.sources[0])
         columns = [quote(c.name) for c in source.row]
-
-        def write(batch: DataFrame, number: int) -> None:
-            leave = run.admit(number)
-            batch.persist()
-            try:
-                good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
-                written = plugin.write(good.selectExpr(*columns), number)
-                on_written(Written(Counter({self.sink: written})))
-                letters = lane.write(emit.letters(batch, self.dead_letters), number, leave)
-                run.went_through()
-                lane.judge(replace(letters, counts=letters.counts + Counter({self.sink: written})))
-            finally:
-                batch.unpersist()
-
         try:
-            return around.launch(
-                run, standing, decoded(with_origin(around.source.over(run.inputs).stream(source)), source), write
+            permit = around.permit(run, self.dead_letters)
+
+            def write(batch: DataFrame, number: int) -> None:
+                run.admit()
+                batch.persist()
+                try:
+                    good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
+                    taken = plugin.write(good.selectExpr(*columns), number)
+                    letters = emit.letters(batch, self.dead_letters).mapInArrow(writing(permit, number), TALLY)
+                    tally = letters.collect()
+                finally:
+                    batch.unpersist()
+                on_written(Counter({self.sink: taken, self.dead_letters: sum(t.letters for t in tally)}))
+                run.judge(taken, sum(t.errors for t in tally), next((t.example for t in tally if t.example), ""))
+
+            frame = decoded(with_origin(around.source.over(run.inputs).stream(source)), source)
+            frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", standing.job)
+            stream = (
+                frame.writeStream.queryName(standing.job)
+                .outputMode("update")
+                .option("checkpointLocation", str(standing.checkpoint))
+                .trigger(processingTime=f"{around.trigger_ms} milliseconds")
+                .foreachBatch(write)
+                .start()
             )
+            return around.started(run, standing, stream)
         except BaseException:
             run.close()
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from orion.runtime.operators.late import METRIC
@@ -26,6 +27,8 @@ class Progress:
     # Of a lane that reports what it writes through Spark alone: its records, the dead letters among them too.
     records: int = 0
     letters: int = 0
+    errors: int = 0  # letters that tell of something wrong
+    freshness_ms: int | None = None  # from the newest event's time to when its result could be read
     rate: float = 0.0
     batches: int = 0
     offsets: Offsets = field(default_factory=dict)
@@ -51,9 +54,18 @@ class Progress:
         counted = report.get("observedMetrics", {}).get("written", {})
         self.records += int(counted.get("records") or 0)
         self.letters += int(counted.get("letters") or 0)
+        self.errors += int(counted.get("errors") or 0)
+        if counted.get("newest"):
+            self.freshness_ms = max(0, _ended_ms(report) - int(counted["newest"]))
         self.batches += 1
         self.watermark = report.get("eventTime", {}).get("watermark")
         self.durations = dict(report.get("durationMs", {}))
+
+
+def _ended_ms(report: dict[str, Any]) -> int:
+    """When a batch was done."""
+    began = datetime.fromisoformat(report["timestamp"]).timestamp() * 1000
+    return round(began) + int(report.get("durationMs", {}).get("triggerExecution") or 0)
 
 
 def _late(report: dict[str, Any]) -> int:

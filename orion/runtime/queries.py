@@ -18,7 +18,6 @@ import structlog
 from py4j.protocol import Py4JError
 
 from orion.errors import Conflict, ExternalError
-from orion.hub.transactions import Written
 from orion.runtime.progress import Offsets, Progress
 from orion.runtime.runs import Run
 
@@ -71,7 +70,7 @@ class Job(Protocol):
     def dead_letters(self) -> str: ...
     @property
     def scans(self) -> int: ...
-    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+    def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         """Start the stream. `new`: for the first time. `accept`: go on over what may be accepted, such as a gap."""
         ...
 
@@ -91,7 +90,6 @@ class Supervised:
     run: Run | None = None
     progress: Progress = field(init=False)
     written: Counter[str] = field(default_factory=Counter)
-    freshness_ms: int | None = None
     restarts: int = 0
     new: bool = False  # it has no checkpoint yet
     _shown: Offsets = field(default_factory=dict)
@@ -107,15 +105,10 @@ class Supervised:
     def start(self, *, accept: bool = False) -> None:
         with self.lock:
             self._started_at = time.monotonic()
-            self.run = self.job.start(self._on_written, new=self.new, accept=accept)
+            self.run = self.job.start(self.written.update, new=self.new, accept=accept)
             self.new = False
             self.progress.offsets |= self.run.checkpoint.reached
             self.state, self.error = State.RUNNING, None
-
-    def _on_written(self, written: Written) -> None:
-        self.written.update(written.counts)
-        if written.newest:
-            self.freshness_ms = max(0, round(time.time() * 1000) - written.newest)
 
     def look(self) -> None:
         """Notice what happened since the last look; start again what is due."""
@@ -129,9 +122,9 @@ class Supervised:
 
     def _look_at(self, run: Run) -> None:
         assert run.stream is not None
-        self._take_progress(run)
         if run.stream.isActive:
             try:
+                self._take_progress(run)
                 run.look()
             except Conflict as error:
                 self._end(run)
@@ -184,7 +177,11 @@ class Supervised:
     def _take_progress(self, run: Run) -> None:
         assert run.stream is not None
         for report in run.stream.recentProgress:
+            before = (self.progress.records, self.progress.letters, self.progress.errors)
             self.progress.take(json.loads(report.json))
+            records, letters, errors = self.progress.records, self.progress.letters, self.progress.errors
+            if records > before[0]:
+                run.judge(records - before[0] - (letters - before[1]), errors - before[2])
         if self.progress.offsets != self._shown:
             self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
             run.reached(self._shown)
@@ -193,7 +190,8 @@ class Supervised:
         # Spark's JVM may be gone already, when a signal reached the whole process group: so is the stream then.
         with suppress(Py4JError, ConnectionError):
             if run.stream is not None:
-                self._take_progress(run)
+                with suppress(Conflict):  # it ends as it is
+                    self._take_progress(run)
                 run.stream.stop()
         run.close()
         self.run = None
@@ -209,12 +207,11 @@ class Supervised:
         return self.run is not None and self.run.warning is not None
 
     def drain(self) -> bool:
-        """Begin no further batch; whether none is under way any more."""
+        """Let the batch under way end; whether it has."""
         if self.run is None:
             return True
-        self.run.drain()
         with suppress(Py4JError, ConnectionError):
-            return self.run.idle
+            return self.run.drain()
         return True
 
     def status(self) -> QueryStatus:
@@ -233,7 +230,7 @@ class Supervised:
             progress.batches,
             self.restarts,
             self.run.membership.group if self.run else None,
-            self.freshness_ms,
+            progress.freshness_ms,
             self.run.warning if self.run else None,
             progress.late,
         )

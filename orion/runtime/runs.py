@@ -7,26 +7,18 @@ a run that nobody has taken the place of lets them in, and none is let in any mo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
-from orion.plan.tolerance import PROPERTY, stopped
+from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.inputs import Inputs, Watch
 
 _DRAINED = "the server is stopping: this batch is left for its next start"
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """A batch's leave to write, and which of its slots have written it already, in the run before."""
-
-    membership: bytes
-    done: frozenset[int]
 
 
 _NO_INPUTS = Inputs("", ())
@@ -42,24 +34,29 @@ class Run:
     stream: StreamingQuery | None = None
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
-    _fresh: bool = True  # its first batch may have been written before
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    _recent: Recent = field(default_factory=Recent)
     _draining: bool = False
+    _ends_after: int = -1  # the last batch that was done when it was told to end
     _ended_by: Conflict | None = None
 
-    def admit(self, batch: int) -> Admission:
-        """Let a batch in, or raise."""
+    def admit(self) -> None:
+        """Let a batch of a sink in, or raise: the sink itself can't tell who writes."""
         if self._draining:
             raise Drained(_DRAINED)
         try:
-            credentials = self.membership.credentials()
-            written = self.membership.written(self.slots) if self._fresh else {}
+            self.membership.look()
         except Conflict as error:
             raise self.stopped_by(error) from None
-        return Admission(credentials, frozenset(slot for slot, last in written.items() if last >= batch))
 
-    def went_through(self) -> None:
-        """A batch is written: the next one of this run was never tried before."""
-        self._fresh = False
+    def judge(self, good: int, errors: int, example: str = "") -> None:
+        """Stop at too many dead letters. They stand, and so does the rest of the batch."""
+        if not self.tolerance.bounded:
+            return
+        self._recent = self._recent.after(good, errors)
+        why = self._recent.exceeds(self.tolerance)
+        if why is not None:
+            raise self.stopped_by(not_tolerated(why, example or "`orion dlq show` has them"))
 
     def look(self) -> None:
         """Stay a member, and see to its topics; raises Conflict when it must not go on."""
@@ -91,15 +88,17 @@ class Run:
         self._ended_by = error
         return error
 
-    def drain(self) -> None:
-        """Let the batch under way end, and no other begin."""
-        self._draining = True
-
-    @property
-    def idle(self) -> bool:
-        if self.endless or self.stream is None:
+    def drain(self) -> bool:
+        """Let the batch under way end; whether it has. The one after it is cut off, and runs at the next start."""
+        if self.endless or self.stream is None or not self.stream.isActive:
             return True
-        return not self.stream.isActive or not self.stream.status["isTriggerActive"]
+        if not self._draining:
+            self._draining, self._ends_after = True, self._last_batch()
+        return not self.stream.status["isTriggerActive"] or self._last_batch() > self._ends_after
+
+    def _last_batch(self) -> int:
+        report = self.stream.lastProgress if self.stream is not None else None
+        return report.batchId if report is not None else -1
 
     def close(self) -> None:
         self.membership.close()

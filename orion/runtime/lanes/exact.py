@@ -1,105 +1,91 @@
 """The exact lane: each batch's records go to Kafka once, whatever is killed when.
 
-Spark's own Kafka sink repeats a batch after a crash and can't set a record's timestamp. Here the batch's partitions are
-handed as Arrow to Python workers that write them in transactions (see orion.hub.transactions).
+Spark's own Kafka sink repeats a batch after a crash and can't set a record's timestamp. Here the last operator of a
+query's own plan hands its rows as Arrow to Python workers that write them in transactions (see
+orion.hub.transactions), and nothing is left for a sink to do. A batch is one job, as with Spark's sink.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.hub import transactions
 from orion.hub.dead_letters import telling
-from orion.hub.transactions import Chunk, Permit, Slot, Written
-from orion.plan.tolerance import Recent
-from orion.runtime.runs import Admission, Run, not_tolerated
+from orion.hub.transactions import Chunk, Permit, Slot
+from orion.plan.tolerance import LATE_ROW
 
-# As Spark's own type: a text would be parsed by the JVM, batch by batch.
-_WRITTEN = StructType(
-    [
-        StructField("topic", StringType()),
-        StructField("records", LongType()),
-        StructField("newest", LongType()),
-        StructField("errors", LongType()),
-        StructField("example", StringType()),
-    ]
-)
+# The name of what a batch counts, in Spark's reports.
+WRITTEN = "written"
+# Where Spark tells a task which batch it is of.
+_BATCH = "streaming.sql.batchId"
+# What a slot comes to; only sinks look at it.
+TALLY = "letters BIGINT, errors BIGINT, example STRING"
+
+Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-@dataclass
+@dataclass(frozen=True)
 class ExactLane:
-    """Writes the batches of one run of a job."""
+    """Writes the batches of one run of a query."""
 
-    run: Run
-    permit: Permit  # of all its batches, but for the membership
-    on_written: Callable[[Written], None]
-    recent: Recent = field(default_factory=Recent)  # how many of the last records were dead letters
+    permit: Permit
+    trigger_ms: int
 
-    def __call__(self, batch: DataFrame, number: int) -> None:
-        """Called by foreachBatch, once for each batch, and again for one that a crash cut off."""
-        written = self.write(batch, number, self.run.admit(number))
-        self.run.went_through()
-        self.judge(written)
-
-    def judge(self, written: Written) -> None:
-        """Stop at too many dead letters. They stand, and so does the rest of the batch."""
-        tolerance = self.permit.tolerance
-        if not tolerance.bounded:
-            return
-        good = sum(written.counts.values()) - written.counts[self.permit.letters]
-        self.recent = self.recent.after(good, written.errors)
-        why = self.recent.exceeds(tolerance)
-        if why is not None:
-            raise self.run.stopped_by(not_tolerated(why, written.example))
-
-    def write(self, batch: DataFrame, number: int, leave: Admission) -> Written:
-        work = _writer(replace(self.permit, membership=leave.membership, done=leave.done), number)
-        written = Written()
-        for row in batch.mapInArrow(work, _WRITTEN).collect():
-            written.counts[row.topic] += row.records
-            written.newest = max(written.newest, row.newest)
-            written.errors += row.errors if row.topic == self.permit.letters else 0
-            written.example = written.example or row.example
-        self.on_written(written)
-        return written
+    def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
+        """Start writing a frame of rows.OUTGOING."""
+        # A scheduler pool for each query: a long batch of one doesn't hold up the others.
+        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+        return (
+            _counted(frame)
+            .mapInArrow(writing(self.permit), TALLY)
+            .writeStream.format("noop")
+            .queryName(name)
+            .outputMode("update")
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(processingTime=f"{self.trigger_ms} milliseconds")
+            .start()
+        )
 
 
-def _writer(permit: Permit, number: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _counted(frame: DataFrame) -> DataFrame:
+    """With what is told of each batch: its records, the dead letters among them, and the time of the newest row."""
+    return frame.observe(
+        WRITTEN,
+        F.count(F.lit(1)).alias("records"),
+        F.count_if(F.expr("letter IS NOT NULL")).alias("letters"),
+        F.count_if(F.expr(f"NOT startswith(letter.bad, '{LATE_ROW}')")).alias("errors"),
+        F.max(F.expr("if(letter IS NULL, timestamp, NULL)")).alias("newest"),
+    )
+
+
+def writing(permit: Permit, batch: int | None = None) -> Work:
+    """What a worker does with its partition of a batch; `batch` is for those that Spark doesn't tell their number."""
+
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
         if context.attemptNumber() > 0:
             # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
             raise RuntimeError("a slot is written once a run: the query starts again instead")
+        number = int(context.getLocalProperty(_BATCH) or -1) if batch is None else batch
         written = transactions.write(permit, Slot(context.partitionId(), number), _chunks(batches))
-        counts = written.counts
-        if not counts:
-            return
-        columns: dict[str, list[Any]] = {"topic": list(counts), "records": list(counts.values())}
-        for name in ("newest", "errors", "example"):
-            columns[name] = [getattr(written, name)] * len(counts)
-        yield pa.RecordBatch.from_pydict(columns, _SCHEMA)
+        tally = {"letters": [written.counts[permit.letters]], "errors": [written.errors], "example": [written.example]}
+        yield pa.RecordBatch.from_pydict(tally, _TALLY)
 
     return write
 
 
-_SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("records", pa.int64()),
-        ("newest", pa.int64()),
-        ("errors", pa.int64()),
-        ("example", pa.string()),
-    ]
-)
+_TALLY = pa.schema([("letters", pa.int64()), ("errors", pa.int64()), ("example", pa.string())])
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
@@ -107,16 +93,14 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
         if batch.num_rows == 0:
             continue
         topics, keys, values, times, headers, origins, letters = batch.columns
-        # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
-        stamped = pc.max_element_wise(times, 1)
         yield Chunk(
             _listed(topics),
             _listed(keys),
             _listed(values),
-            stamped.to_numpy().tolist(),
+            # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
+            pc.max_element_wise(times, 1).to_numpy().tolist(),
             _headers(headers, letters),
             _longest(keys) + _longest(values),
-            pc.max(stamped).as_py(),
             origins[0].as_py(),
         )
 

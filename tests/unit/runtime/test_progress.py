@@ -107,3 +107,12 @@ def test_what_a_lane_counts_through_spark_adds_up() -> None:
     for batch, (records, letters) in enumerate(((10, 1), (5, 0))):
         progress.take(report(batch) | {"observedMetrics": {"written": {"records": records, "letters": letters}}})
     assert (progress.records, progress.letters) == (15, 1)
+
+
+def test_freshness_is_from_the_newest_event_to_the_end_of_its_batch() -> None:
+    progress = Progress()
+    ended = {"timestamp": "1970-01-01T00:00:10.000Z", "durationMs": {"triggerExecution": 500}}
+    progress.take(report(0) | ended | {"observedMetrics": {"written": {"records": 1, "newest": 9_900}}})
+    assert progress.freshness_ms == 600
+    progress.take(report(1) | ended | {"observedMetrics": {"written": {"records": 0, "newest": None}}})
+    assert progress.freshness_ms == 600

@@ -15,7 +15,6 @@ from typing import Any, cast
 import pytest
 
 from orion.errors import Conflict, ExternalError
-from orion.hub.transactions import Written
 from orion.runtime import queries
 from orion.runtime.progress import Progress
 from orion.runtime.queries import Queries, State, Supervised
@@ -63,6 +62,8 @@ class FakeRun:
     lost: Conflict | None = None
     final: Conflict | None = None
     reached_: list[Any] = field(default_factory=list)
+    judged: list[tuple[int, int]] = field(default_factory=list)
+    intolerable: Conflict | None = None
     draining: bool = False
     idle: bool = True
     warning: str | None = None
@@ -77,11 +78,17 @@ class FakeRun:
     def reached(self, offsets: Any) -> None:
         self.reached_.append(offsets)
 
+    def judge(self, good: int, errors: int) -> None:
+        self.judged.append((good, errors))
+        if self.intolerable is not None:
+            raise self.intolerable
+
     def verdict(self, failure: BaseException | None) -> Conflict | None:
         return self.final
 
-    def drain(self) -> None:
+    def drain(self) -> bool:
         self.draining = True
+        return self.idle
 
     def close(self) -> None:
         self.closed = True
@@ -99,9 +106,9 @@ class FakeJob:
     streams: list[FakeStream] = field(default_factory=list)
     runs: list[FakeRun] = field(default_factory=list)
     started: list[tuple[bool, bool]] = field(default_factory=list)  # new, accept
-    on_written: Callable[[Written], None] = print
+    on_written: Callable[[Counter[str]], None] = print
 
-    def start(self, on_written: Callable[[Written], None], *, new: bool, accept: bool) -> Run:
+    def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         self.started.append((new, accept))
         if self.refuses is not None:
             raise self.refuses
@@ -239,8 +246,8 @@ def test_pausing_ends_the_tries_of_a_job_that_fails(entry: Supervised, job: Fake
 def test_the_status_adds_up_what_was_read_and_written(entry: Supervised, job: FakeJob) -> None:
     job.streams[0].report(0, 10)
     job.streams[0].report(1, 5)
-    job.on_written(Written(Counter({"O": 12, "dlq.O": 1})))
-    job.on_written(Written(Counter({"O": 1, "dlq.O": 1})))
+    job.on_written(Counter({"O": 12, "dlq.O": 1}))
+    job.on_written(Counter({"O": 1, "dlq.O": 1}))
     entry.look()
     status = entry.status()
     assert (status.id, status.sink) == ("CSAS_O_1", "O")
@@ -275,11 +282,15 @@ def test_how_far_it_is_is_shown_once_for_each_change(entry: Supervised, job: Fak
     assert job.runs[0].reached_ == [{"in": {0: 10}}, {"in": {0: 15}}]
 
 
-def test_freshness_is_from_the_newest_event_to_its_result(entry: Supervised, job: FakeJob, clock: Clock) -> None:
-    assert entry.status().freshness_ms is None
-    clock.now = 1000.0
-    job.on_written(Written(Counter({"O": 1}), newest=999_400))
-    assert entry.status().freshness_ms == 600
+def test_too_many_dead_letters_stop_it_for_good(entry: Supervised, job: FakeJob) -> None:
+    counted = {"observedMetrics": {"written": {"records": 10, "letters": 3, "errors": 2}}}
+    job.streams[0].report(0, 10, **counted)
+    entry.look()
+    assert (job.runs[0].judged, entry.status().state) == ([(7, 2)], "RUNNING")
+    job.runs[0].intolerable = Conflict("NOT_TOLERATED", "Too many.")
+    job.streams[0].report(1, 10, **counted)
+    entry.look()
+    assert (entry.status().state, entry.status().error, job.streams[0].isActive) == ("ERROR", "Too many.", False)
 
 
 @pytest.mark.parametrize("resumed", [False, True])

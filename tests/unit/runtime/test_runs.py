@@ -1,0 +1,90 @@
+"""A run lets the batch under way end, and no more than that one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from orion.errors import Conflict
+from orion.hub.membership import taken_over
+from orion.plan.tolerance import Tolerance
+from orion.runtime.runs import Drained, Run
+
+
+@dataclass
+class Stream:
+    isActive: bool = True
+    done: int | None = None
+    busy: bool = True
+
+    @property
+    def lastProgress(self) -> Any:
+        return None if self.done is None else SimpleNamespace(batchId=self.done)
+
+    @property
+    def status(self) -> dict[str, bool]:
+        return {"isTriggerActive": self.busy}
+
+
+@dataclass
+class Group:
+    group: str = "orion.Q"
+    lost: Conflict | None = None
+
+    def look(self) -> None:
+        if self.lost is not None:
+            raise self.lost
+
+
+def run(stream: Stream | None, **more: Any) -> Run:
+    unused = cast(Any, None)
+    return Run(cast(Any, Group()), 1, unused, unused, stream=cast(Any, stream), **more)
+
+
+@pytest.mark.parametrize("done", [None, 7])
+def test_it_has_drained_when_the_batch_under_way_has_ended(done: int | None) -> None:
+    stream = Stream(done=done)
+    ending = run(stream)
+    assert [ending.drain(), ending.drain()] == [False, False]
+    stream.done = 8  # and the next one runs already
+    assert ending.drain()
+
+
+def test_nobody_waits_for_a_batch_that_is_not_there() -> None:
+    assert run(Stream(busy=False)).drain()
+    assert run(Stream(isActive=False)).drain()
+    assert run(None).drain()
+
+
+def test_nobody_waits_for_an_endless_batch() -> None:
+    assert run(Stream(), endless=True).drain()
+
+
+def test_a_sink_takes_no_batch_after_the_end() -> None:
+    ending = run(Stream())
+    ending.admit()
+    ending.drain()
+    with pytest.raises(Drained):
+        ending.admit()
+
+
+def test_a_sink_takes_no_batch_of_a_run_that_was_shut_out() -> None:
+    late = run(Stream())
+    cast(Any, late.membership).lost = taken_over("orion.Q")
+    with pytest.raises(Conflict, match="taken over"):
+        late.admit()
+    verdict = late.verdict(None)
+    assert verdict is not None
+    assert verdict.code == "TAKEN_OVER"
+
+
+def test_too_many_dead_letters_end_it_and_none_is_too_many_where_all_are_borne() -> None:
+    strict = run(Stream(), tolerance=Tolerance.parse("1%"))
+    with pytest.raises(Conflict) as raised:
+        strict.judge(1000, 900)
+    assert raised.value.code == "NOT_TOLERATED"
+    assert strict.verdict(None) is raised.value
+    run(Stream()).judge(0, 10**6)
