@@ -27,7 +27,7 @@ from orion.hub.membership import LEDGER, TRANSACTION_S, taken_over
 from orion.plan.tolerance import LATE_ROW, Tolerance
 
 # Noting the batch takes milliseconds, unless the group's coordinator is being looked for.
-_NOTE_S = 15.0
+_NOTE_S = 10.0
 _COMMIT_S = 60.0
 _ABORT_S = 10.0
 # How long after its own time limit a call of the client is taken to hang.

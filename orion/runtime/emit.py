@@ -9,14 +9,14 @@ from orion.hub.dead_letters import ATTEMPT, OF_LANES, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.headers import Own
-from orion.runtime.scan import NO_HEADERS, event_time
+from orion.runtime.scan import DAY, DAY_END, NO_HEADERS, event_time
 from orion.schema import Role, literal, quote
 
 _NO_LETTER = "CAST(NULL AS STRUCT<bad: STRING, topic: STRING, partition: INT, offset: BIGINT, stamp: BIGINT>)"
 _SIDES = (Role.KEY, Role.VALUE)
 _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
-# A letter from the future has its batch's time: brokers may refuse its own, and a topic would keep it too long.
-_LETTER_TIME = f"least({rows.STAMP}, unix_millis(current_timestamp()))"
+# A letter from the future has its batch's day: brokers may refuse its own, and a topic would keep it too long.
+_LETTER_TIME = f"if({rows.STAMP} < {DAY_END}, {rows.STAMP}, {DAY})"
 _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from orion.plan.relations import Relation, looked_up
 from orion.plan.sources import Source
 from orion.runtime.inputs import Inputs
-from orion.runtime.scan import LATEST
+from orion.runtime.scan import DAY_END, LATEST
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class KafkaSource:
         return self._bounded(self._topic(source).option("startingOffsets", "earliest").load())
 
     def _bounded(self, raw: DataFrame) -> DataFrame:
-        """With the latest time that a record may have. `current_timestamp()` of a stream is its batch's own time: one
-        that runs again judges as it did before."""
+        """With the latest time that a record may have. The day of a stream is its batch's own: one that runs again
+        judges as it did before."""
         if not self.most_ahead_ms:
             return raw
-        return raw.selectExpr("*", f"unix_millis(current_timestamp()) + {self.most_ahead_ms}L AS {LATEST}")
+        return raw.selectExpr("*", f"{DAY_END} + {self.most_ahead_ms}L AS {LATEST}")
 
     def _topic(self, source: Source) -> DataStreamReader:
         return (

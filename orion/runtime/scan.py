@@ -14,6 +14,10 @@ KEY, VALUE = "__k", "__v"
 NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
 # A column that a reader of topics may add: the latest time that a record may have.
 LATEST = "latest"
+# Where the day of the batch begins and ends. A finer time would stand as a number in the code of every batch, which
+# Spark would compile each time, and the JVM never get to make fast.
+DAY = "unix_date(current_date()) * 86400000L"
+DAY_END = f"({DAY} + 86400000L)"
 
 
 def decoded(raw: DataFrame, source: Source) -> DataFrame:
