@@ -17,7 +17,21 @@ from collections.abc import Sequence
 
 from orion.formats import Decoded
 from orion.plan.sources import Serde, is_alone
-from orion.schema import Array, Column, Field, Map, Scalar, SqlType, Struct, escaped, literal, nested, quote, spark_type
+from orion.schema import (
+    Array,
+    Column,
+    Decimal,
+    Field,
+    Map,
+    Scalar,
+    SqlType,
+    Struct,
+    escaped,
+    literal,
+    nested,
+    quote,
+    spark_type,
+)
 
 _CORRUPT = "__corrupt"
 _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}', 'allowNonNumericNumbers', 'true')"
@@ -34,28 +48,33 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     schema = escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
     whole = f"concat('{{{escaped(_quoted(columns[0].name))}:', {text}, '}}')" if bare else text
     parsed = f"from_json({whole}, '{schema}', {_OPTIONS})"
-    fast = _row([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)], str(_GOOD))
+    fast = _fields([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)])
     slow = _slow(columns, text, bare=bare)
     broken = f"j IS NULL OR j.{_CORRUPT} IS NOT NULL"
     other_case = _other_case(columns, names, text, bare=bare)
     if other_case is None:
-        struct = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN {slow} ELSE {fast} END)[0]"
+        struct = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN {slow} ELSE {_row('0', fast)} END)[0]"
     else:
         once = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN NULL ELSE {fast} END)"
         gaps = " OR ".join(_gaps(f"r.c{at}", c.type) for at, c in enumerate(columns))
-        struct = f"transform({once}, r -> CASE WHEN r IS NULL OR (({gaps}) AND {other_case}) THEN {slow} ELSE r END)[0]"
+        again = f"r IS NULL OR (({gaps}) AND {other_case})"
+        struct = f"transform({once}, r -> CASE WHEN {again} THEN {slow} ELSE {_row('0', 'r')} END)[0]"
     return Decoded(
         struct,
-        tuple(f"{value}.c{at}" for at in range(len(columns))),
+        tuple(f"{value}.it.c{at}" for at in range(len(columns))),
         f"({value} IS NULL OR {value}.state = {_BAD})",
         "'not the JSON that was declared'",
         f"{value}.state = {_EMPTY}",
     )
 
 
-def _row(fields: list[str], state: str) -> str:
-    parts = "".join(f", 'c{at}', {field}" for at, field in enumerate(fields))
-    return f"named_struct('state', {state}{parts})"
+def _row(state: str, fields: str) -> str:
+    return f"named_struct('state', {state}, 'it', {fields})"
+
+
+def _fields(values: list[str]) -> str:
+    named = ", ".join(f"'c{at}', {value}" for at, value in enumerate(values))
+    return f"named_struct({named})"
 
 
 # ---- the fast way ----------------------------------------------------------------------------------------------
@@ -179,17 +198,64 @@ def _gaps(value: str, type_: SqlType, depth: int = 0) -> str:
 
 
 def _slow(columns: tuple[Column, ...], text: str, *, bare: bool) -> str:
-    """The row by ksqlDB's rules, through VARIANT, which keeps what kind of value stood there."""
-    nulls = [f"CAST(NULL AS {spark_type(c.type)})" for c in columns]
-    found = ["d"] if bare else [_looked_up("m", c.name) for c in columns]
-    values = f"array({', '.join(_not_null(f) for f in found)})"
-    reads = [_read(f"vs[{at}]", c.type) for at, c in enumerate(columns)]
-    bad = " OR ".join(_unreadable(f"vs[{at}]", c.type) for at, c in enumerate(columns))
-    row = f"transform(array({values}), vs -> {_row(reads, f'if({bad}, {_BAD}, {_GOOD})')})[0]"
+    """The row by ksqlDB's rules, through VARIANT, which keeps what kind of value stood there.
+
+    Spark plans all of this anew for each batch, though it is hardly ever needed: what can be said once for all columns
+    is said so.
+    """
+    none = f"CAST(NULL AS STRUCT<{', '.join(f'c{at}: {spark_type(c.type)}' for at, c in enumerate(columns))}>)"
+    names = ", ".join(literal(c.name) for c in columns)
+    found = "array(d)" if bare else f"transform(array({names}), n -> {_looked_up('m', 'n')})"
+    there = f"transform({found}, v -> {_not_null('v')})"
+    reads = [_read_fitting(f"fit[{at}]", c.type) for at, c in enumerate(columns)]
+    bad = " OR ".join(_missed(f"vs[{at}]", f"it.c{at}", c.type) for at, c in enumerate(columns))
+    judged = _let("it", _fields(reads), _row(f"if({bad}, {_BAD}, {_GOOD})", "it"))
+    row = _let("vs", there, _let("fit", _fitting("vs", columns), judged))
     if not bare:
-        row = _let("m", _object("d"), f"CASE WHEN m IS NULL THEN {_row(nulls, str(_BAD))} ELSE {row} END")
-    otherwise = f"WHEN is_variant_null(d) THEN {_row(nulls, str(_EMPTY))} ELSE {row}"
-    return _let("d", f"try_parse_json({text})", f"CASE WHEN d IS NULL THEN {_row(nulls, str(_BAD))} {otherwise} END")
+        row = _let("m", _object("d"), f"CASE WHEN m IS NULL THEN {_row(str(_BAD), none)} ELSE {row} END")
+    otherwise = f"WHEN is_variant_null(d) THEN {_row(str(_EMPTY), none)} ELSE {row}"
+    unread = f"CASE WHEN d IS NULL THEN {_row(str(_BAD), none)} {otherwise} END"
+    return _let("d", f"try_parse_json({text})", unread)
+
+
+def _fitting(values: str, columns: tuple[Column, ...]) -> str:
+    """The values without those of the wrong kind: Spark would make a number of a boolean, and the other way round."""
+    if not any(_minds(c.type) for c in columns):
+        return values
+    booleans, minding = (
+        f"array({', '.join(map(_truth, kinds))})"
+        for kinds in ([c.type is Scalar.BOOLEAN for c in columns], [_minds(c.type) for c in columns])
+    )
+    return f"transform({values}, (v, i) -> if({minding}[i] AND {_is_boolean('v')} != {booleans}[i], NULL, v))"
+
+
+def _truth(value: bool) -> str:
+    return str(value).upper()
+
+
+def _minds(type_: SqlType) -> bool:
+    """Whether it matters for the type that a value is, or isn't, a boolean."""
+    return isinstance(type_, Decimal) or (isinstance(type_, Scalar) and type_ not in (Scalar.STRING, Scalar.BYTES))
+
+
+def _read_fitting(variant: str, type_: SqlType) -> str:
+    """The variant, which is of the right kind, as the type."""
+    match type_:
+        case Scalar.TIMESTAMP:
+            return f"timestamp_millis(try_variant_get({variant}, '$', 'bigint'))"
+        case Scalar.DATE:
+            return f"date_from_unix_date(try_variant_get({variant}, '$', 'int'))"
+        case _ if _minds(type_):
+            return f"try_variant_get({variant}, '$', '{spark_type(type_).lower()}')"
+        case _:
+            return _read(variant, type_)
+
+
+def _missed(variant: str, value: str, type_: SqlType) -> str:
+    """A condition: there is something, and it isn't of the type."""
+    if isinstance(type_, Array | Map | Struct):
+        return _unreadable(variant, type_)
+    return f"({variant} IS NOT NULL AND {value} IS NULL)"
 
 
 def _let(name: str, value: str, body: str) -> str:
@@ -206,11 +272,9 @@ def _not_null(variant: str) -> str:
 
 
 def _looked_up(fields: str, name: str) -> str:
-    exact = f"try_element_at({fields}, {literal(name)})"
-    if not _has_cases(name):
-        return exact
-    alike = f"map_filter({fields}, (fk, fv) -> upper(fk) = {literal(name)})"
-    return f"coalesce({exact}, try_element_at(map_values({alike}), 1))"
+    """By the exact name, or by one that is it in capitals; `name` is Spark's expression for it."""
+    alike = f"map_filter({fields}, (fk, fv) -> upper(fk) = {name})"
+    return f"coalesce(try_element_at({fields}, {name}), try_element_at(map_values({alike}), 1))"
 
 
 def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
@@ -234,7 +298,7 @@ def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
             inside = _read(_not_null(y), element, depth + 1)
             return f"transform_values({_object(variant)}, (k{depth}, {y}) -> {inside})"
         case Struct(fields):
-            found = [(f, _not_null(_looked_up(m, f.name))) for f in fields]
+            found = [(f, _not_null(_looked_up(m, literal(f.name)))) for f in fields]
             parts = ", ".join(f"{literal(f.name)}, {_read(v, f.type, depth + 1)}" for f, v in found)
             return _let(m, _object(variant), f"if({m} IS NULL, NULL, named_struct({parts}))")
         case _:
@@ -261,7 +325,7 @@ def _unreadable(variant: str, type_: SqlType, depth: int = 0) -> str:
             inside = f"exists(map_values({_object(variant)}), {y} -> {_unreadable(_not_null(y), element, depth + 1)})"
             return f"coalesce({inside}, {variant} IS NOT NULL)"
         case Struct(fields):
-            each = [_unreadable(_not_null(_looked_up(m, f.name)), f.type, depth + 1) for f in fields]
+            each = [_unreadable(_not_null(_looked_up(m, literal(f.name))), f.type, depth + 1) for f in fields]
             broken = f"if({m} IS NULL, {variant} IS NOT NULL, {' OR '.join(each) or 'FALSE'})"
             return _let(m, _object(variant), broken)
         case _:

@@ -50,6 +50,7 @@ class Chunk:
     times: list[int]
     headers: list[Headers] | None  # None: no record has any
     largest: int = 0  # bytes of the largest value and the largest key
+    newest: int = 0  # the latest time among those that are no dead letters
     origin: int | None = None  # which partition of all that is read they come from, if from one
 
 
@@ -82,9 +83,10 @@ class Slot:
 
 @dataclass(slots=True)
 class Written:
-    """How many records went to each topic."""
+    """How many records went to each topic, and the latest time among the good ones."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    newest: int = 0
     errors: int = 0  # dead letters that tell of something wrong; counted only where it matters how many
     example: str = ""  # what the first of them says
 
@@ -136,6 +138,7 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
         for part in fitting:
             _produce(producer, part)
             written.counts.update(part.topics)
+            written.newest = max(written.newest, part.newest)
             if permit.tolerance.bounded:
                 _judge(part, permit, written)
     with _ending(_COMMIT_S + _HANGS_S):
@@ -183,7 +186,7 @@ def _parted(chunk: Chunk, permit: Permit) -> Iterator[Chunk]:
         size = len(key or b"") + len(value or b"") + _FRAME_BYTES
         limit = limits.get(topic, 0)
         if not limit or size <= limit or topic == permit.letters:
-            yield Chunk([topic], [key], [value], [time], [header])
+            yield Chunk([topic], [key], [value], [time], [header], newest=0 if topic == permit.letters else time)
             continue
         told: Headers = [
             ("orion.error.code", b"RECORD_TOO_LARGE"),

@@ -27,7 +27,8 @@ class Progress:
     # Of a lane that reports what it writes through Spark alone: its records, the dead letters among them too.
     records: int = 0
     letters: int = 0
-    errors: int = 0  # letters that tell of something wrong
+    errors: int = 0  # letters that tell of something wrong, where it matters how many
+    example: str = ""  # what one of them says
     freshness_ms: int | None = None  # from the newest event's time to when its result could be read
     rate: float = 0.0
     batches: int = 0
@@ -35,6 +36,10 @@ class Progress:
     watermark: str | None = None
     durations: dict[str, int] = field(default_factory=dict)
     _seen: tuple[str, int] = ("", -1)
+
+    def follows(self, report: dict[str, Any]) -> bool:
+        """Whether there is no report between this one and the last that was taken."""
+        return str(report.get("runId")) == self._seen[0] and int(report["batchId"]) <= self._seen[1] + 1
 
     def take(self, report: dict[str, Any]) -> None:
         """Add one report, if it is news."""
@@ -55,6 +60,7 @@ class Progress:
         self.records += int(counted.get("records") or 0)
         self.letters += int(counted.get("letters") or 0)
         self.errors += int(counted.get("errors") or 0)
+        self.example = counted.get("example") or self.example
         if counted.get("newest"):
             self.freshness_ms = max(0, _ended_ms(report) - int(counted["newest"]))
         self.batches += 1

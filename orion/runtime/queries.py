@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from py4j.protocol import Py4JError
@@ -93,6 +93,7 @@ class Supervised:
     restarts: int = 0
     new: bool = False  # it has no checkpoint yet
     _shown: Offsets = field(default_factory=dict)
+    _last_report: str = ""
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
     _started_at: float = 0.0
@@ -175,16 +176,27 @@ class Supervised:
         log.warning("query failed", query=self.job.id, reason=reason)
 
     def _take_progress(self, run: Run) -> None:
-        assert run.stream is not None
-        for report in run.stream.recentProgress:
-            before = (self.progress.records, self.progress.letters, self.progress.errors)
-            self.progress.take(json.loads(report.json))
+        for report in self._reports(run):
             records, letters, errors = self.progress.records, self.progress.letters, self.progress.errors
-            if records > before[0]:
-                run.judge(records - before[0] - (letters - before[1]), errors - before[2])
+            self.progress.take(report)
+            written, bad = self.progress.records - records, self.progress.letters - letters
+            if written:
+                run.judge(written - bad, self.progress.errors - errors, self.progress.example)
         if self.progress.offsets != self._shown:
             self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
             run.reached(self._shown)
+
+    def _reports(self, run: Run) -> list[dict[str, Any]]:
+        """Those since the last look. Spark is asked for the last one alone, unless there were several."""
+        assert run.stream is not None
+        last = run.stream.lastProgress
+        if last is None or last.json == self._last_report:
+            return []
+        self._last_report = last.json
+        report = json.loads(last.json)
+        if self.progress.follows(report):
+            return [report]
+        return [json.loads(report.json) for report in run.stream.recentProgress]
 
     def _end(self, run: Run) -> None:
         # Spark's JVM may be gone already, when a signal reached the whole process group: so is the stream then.

@@ -18,18 +18,27 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orion.hub import transactions
 from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot
-from orion.plan.tolerance import LATE_ROW
+from orion.runtime.workers import settled
 
 # The name of what a batch counts, in Spark's reports.
 WRITTEN = "written"
 # Where Spark tells a task which batch it is of.
 _BATCH = "streaming.sql.batchId"
-# What a slot comes to; only sinks look at it.
-TALLY = "letters BIGINT, errors BIGINT, example STRING"
+# What a slot comes to. The dead letters are among the records; of those that are good the time of the newest is told.
+TALLY = StructType(
+    [
+        StructField("records", LongType()),
+        StructField("letters", LongType()),
+        StructField("errors", LongType()),
+        StructField("example", StringType()),
+        StructField("newest", LongType()),
+    ]
+)
 
 Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -45,9 +54,11 @@ class ExactLane:
         """Start writing a frame of rows.OUTGOING."""
         # A scheduler pool for each query: a long batch of one doesn't hold up the others.
         frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+        tallies = frame.mapInArrow(writing(self.permit), TALLY)
+        sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
+        latest = [F.max(name).alias(name) for name in ("example", "newest")]
         return (
-            _counted(frame)
-            .mapInArrow(writing(self.permit), TALLY)
+            tallies.observe(WRITTEN, *sums, *latest)
             .writeStream.format("noop")
             .queryName(name)
             .outputMode("update")
@@ -55,17 +66,6 @@ class ExactLane:
             .trigger(processingTime=f"{self.trigger_ms} milliseconds")
             .start()
         )
-
-
-def _counted(frame: DataFrame) -> DataFrame:
-    """With what is told of each batch: its records, the dead letters among them, and the time of the newest row."""
-    return frame.observe(
-        WRITTEN,
-        F.count(F.lit(1)).alias("records"),
-        F.count_if(F.expr("letter IS NOT NULL")).alias("letters"),
-        F.count_if(F.expr(f"NOT startswith(letter.bad, '{LATE_ROW}')")).alias("errors"),
-        F.max(F.expr("if(letter IS NULL, timestamp, NULL)")).alias("newest"),
-    )
 
 
 def writing(permit: Permit, batch: int | None = None) -> Work:
@@ -79,13 +79,17 @@ def writing(permit: Permit, batch: int | None = None) -> Work:
             raise RuntimeError("a slot is written once a run: the query starts again instead")
         number = int(context.getLocalProperty(_BATCH) or -1) if batch is None else batch
         written = transactions.write(permit, Slot(context.partitionId(), number), _chunks(batches))
-        tally = {"letters": [written.counts[permit.letters]], "errors": [written.errors], "example": [written.example]}
-        yield pa.RecordBatch.from_pydict(tally, _TALLY)
+        settled()
+        counts = (sum(written.counts.values()), written.counts[permit.letters], written.errors)
+        tally = (*counts, written.example or None, written.newest or None)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([told], type_) for told, type_ in zip(tally, _TYPES, strict=True)], TALLY.names
+        )
 
     return write
 
 
-_TALLY = pa.schema([("letters", pa.int64()), ("errors", pa.int64()), ("example", pa.string())])
+_TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64())
 
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
@@ -93,14 +97,16 @@ def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
         if batch.num_rows == 0:
             continue
         topics, keys, values, times, headers, origins, letters = batch.columns
+        # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
+        stamped = pc.max_element_wise(times, 1)
         yield Chunk(
             _listed(topics),
             _listed(keys),
             _listed(values),
-            # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
-            pc.max_element_wise(times, 1).to_numpy().tolist(),
+            stamped.to_numpy().tolist(),
             _headers(headers, letters),
             _longest(keys) + _longest(values),
+            pc.max(stamped.filter(letters.is_null())).as_py() or 0,
             origins[0].as_py(),
         )
 

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from orion.plan.sources import ROWTIME
 from orion.runtime import rows
+from orion.runtime.workers import settled
 
 KEY, SIDE, ROW, TIME, DATA, LATE = "__key", "__side", "__row", "__rowtime", "__data", "__late"
 NO_ROW = "CAST(NULL AS BINARY)"
@@ -233,7 +234,7 @@ class Task(StatefulProcessor):
             yield make(made.key, made.time, order, *made.values, *beside)
 
     def close(self) -> None:
-        pass
+        settled()
 
 
 _ORDER = rows.ORDER

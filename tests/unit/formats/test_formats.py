@@ -38,7 +38,7 @@ def test_json_reads_a_field_under_each_spelling_and_takes_the_first_there_is() -
     )
     assert "`userId` BIGINT, `USERID` BIGINT, `userid` BIGINT, `N` DOUBLE, `n` DOUBLE, __corrupt STRING" in read.struct
     assert "'c0', coalesce(j.`userId`, j.`USERID`, j.`userid`), 'c1', coalesce(j.`N`, j.`n`)" in read.struct
-    assert read.fields == ("v.c0", "v.c1")
+    assert read.fields == ("v.it.c0", "v.it.c1")
 
 
 def test_json_looks_for_other_cases_only_where_something_is_missing() -> None:

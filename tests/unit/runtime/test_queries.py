@@ -40,6 +40,10 @@ class FakeStream:
     failure: Exception | None = None
     recentProgress: list[Any] = field(default_factory=list)
 
+    @property
+    def lastProgress(self) -> Any:
+        return self.recentProgress[-1] if self.recentProgress else None
+
     def exception(self) -> Exception | None:
         return self.failure
 
@@ -62,7 +66,7 @@ class FakeRun:
     lost: Conflict | None = None
     final: Conflict | None = None
     reached_: list[Any] = field(default_factory=list)
-    judged: list[tuple[int, int]] = field(default_factory=list)
+    judged: list[tuple[int, int, str]] = field(default_factory=list)
     intolerable: Conflict | None = None
     draining: bool = False
     idle: bool = True
@@ -78,8 +82,8 @@ class FakeRun:
     def reached(self, offsets: Any) -> None:
         self.reached_.append(offsets)
 
-    def judge(self, good: int, errors: int) -> None:
-        self.judged.append((good, errors))
+    def judge(self, good: int, errors: int, example: str) -> None:
+        self.judged.append((good, errors, example))
         if self.intolerable is not None:
             raise self.intolerable
 
@@ -283,10 +287,10 @@ def test_how_far_it_is_is_shown_once_for_each_change(entry: Supervised, job: Fak
 
 
 def test_too_many_dead_letters_stop_it_for_good(entry: Supervised, job: FakeJob) -> None:
-    counted = {"observedMetrics": {"written": {"records": 10, "letters": 3, "errors": 2}}}
+    counted = {"observedMetrics": {"written": {"records": 10, "letters": 3, "errors": 2, "example": "no JSON"}}}
     job.streams[0].report(0, 10, **counted)
     entry.look()
-    assert (job.runs[0].judged, entry.status().state) == ([(7, 2)], "RUNNING")
+    assert (job.runs[0].judged, entry.status().state) == ([(7, 2, "no JSON")], "RUNNING")
     job.runs[0].intolerable = Conflict("NOT_TOLERATED", "Too many.")
     job.streams[0].report(1, 10, **counted)
     entry.look()
