@@ -52,13 +52,16 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     slow = _slow(columns, text, bare=bare)
     broken = f"j IS NULL OR j.{_CORRUPT} IS NOT NULL"
     other_case = _other_case(columns, names, text, bare=bare)
+    # The last step by `reduce`, though there is but one value: Spark finds out the type of `[0]` anew for each row.
+    unread = f"CAST(NULL AS STRUCT<state: INT, it: {_row_type(columns)}>)"
     if other_case is None:
-        struct = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN {slow} ELSE {_row('0', fast)} END)[0]"
+        read = f"CASE WHEN {broken} THEN {slow} ELSE {_row('0', fast)} END"
+        struct = f"reduce(array({parsed}), {unread}, (u, j) -> {read})"
     else:
         once = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN NULL ELSE {fast} END)"
         gaps = " OR ".join(_gaps(f"r.c{at}", c.type) for at, c in enumerate(columns))
         again = f"r IS NULL OR (({gaps}) AND {other_case})"
-        struct = f"transform({once}, r -> CASE WHEN {again} THEN {slow} ELSE {_row('0', 'r')} END)[0]"
+        struct = f"reduce({once}, {unread}, (u, r) -> CASE WHEN {again} THEN {slow} ELSE {_row('0', 'r')} END)"
     return Decoded(
         struct,
         tuple(f"{value}.it.c{at}" for at in range(len(columns))),
@@ -66,6 +69,10 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         "'not the JSON that was declared'",
         f"{value}.state = {_EMPTY}",
     )
+
+
+def _row_type(columns: tuple[Column, ...]) -> str:
+    return f"STRUCT<{', '.join(f'c{at}: {spark_type(c.type)}' for at, c in enumerate(columns))}>"
 
 
 def _row(state: str, fields: str) -> str:
@@ -203,7 +210,7 @@ def _slow(columns: tuple[Column, ...], text: str, *, bare: bool) -> str:
     Spark plans all of this anew for each batch, though it is hardly ever needed: what can be said once for all columns
     is said so.
     """
-    none = f"CAST(NULL AS STRUCT<{', '.join(f'c{at}: {spark_type(c.type)}' for at, c in enumerate(columns))}>)"
+    none = f"CAST(NULL AS {_row_type(columns)})"
     names = ", ".join(literal(c.name) for c in columns)
     found = "array(d)" if bare else f"transform(array({names}), n -> {_looked_up('m', 'n')})"
     there = f"transform({found}, v -> {_not_null('v')})"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import faulthandler
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
@@ -48,7 +48,7 @@ class Chunk:
     keys: list[bytes | None]
     values: list[bytes | None]
     times: list[int]
-    headers: list[Headers] | None  # None: no record has any
+    headers: Sequence[Headers] | None  # None: no record has any
     largest: int = 0  # bytes of the largest value and the largest key
     newest: int = 0  # the latest time among those that are no dead letters
     origin: int | None = None  # which partition of all that is read they come from, if from one
@@ -63,8 +63,9 @@ class Permit:
     membership: bytes
     service: str
     claims: Path  # where this machine's writers note their names
-    letters: str  # the topic of dead letters
-    limits: tuple[tuple[str, int], ...] = ()  # the largest record that a topic takes
+    topic: str  # where results go
+    letters: str  # where dead letters go
+    limit: int = 0  # the largest record that the results' topic takes; 0: any
     settings: Settings = ()
     kind: str = ""  # of producer; those of one kind have the same settings
     done: tuple[tuple[int, int], ...] = ()  # slots, and the last batch that an earlier run has written of each
@@ -130,10 +131,9 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
     with _ending(_NOTE_S + _HANGS_S):
         producer.send_offsets_to_transaction(noted, permit.membership, _NOTE_S)
     written = Written()
-    least = min((limit for _, limit in permit.limits), default=0)
     for chunk in chunks:
         fitting = [chunk]
-        if least and chunk.largest + _FRAME_BYTES > least:
+        if permit.limit and chunk.largest + _FRAME_BYTES > permit.limit:
             fitting = list(_parted(chunk, permit))
         for part in fitting:
             _produce(producer, part)
@@ -178,19 +178,17 @@ def _produce(producer: Producer, chunk: Chunk) -> None:
 def _parted(chunk: Chunk, permit: Permit) -> Iterator[Chunk]:
     """The chunk record by record, those that their topic wouldn't take as dead letters: one of them would keep the
     whole transaction from committing, again and again."""
-    limits = dict(permit.limits)
     headers = chunk.headers or [None] * len(chunk.values)
     for topic, key, value, time, header in zip(
         chunk.topics, chunk.keys, chunk.values, chunk.times, headers, strict=True
     ):
         size = len(key or b"") + len(value or b"") + _FRAME_BYTES
-        limit = limits.get(topic, 0)
-        if not limit or size <= limit or topic == permit.letters:
+        if size <= permit.limit or topic == permit.letters:
             yield Chunk([topic], [key], [value], [time], [header], newest=0 if topic == permit.letters else time)
             continue
         told: Headers = [
             ("orion.error.code", b"RECORD_TOO_LARGE"),
-            ("orion.error.reason", f"a record of {size} bytes, where {topic} takes {limit}".encode()),
+            ("orion.error.reason", f"a record of {size} bytes, where {topic} takes {permit.limit}".encode()),
             ("orion.source.topic", topic.encode()),
             ("orion.source.timestamp", str(time).encode()),
             ("orion.attempt", b"1"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from orion.runtime import emit, rows
 from orion.runtime.dataframe import outgoing, with_origin
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
-from orion.runtime.lanes.exact import TALLY, ExactLane, writing
+from orion.runtime.lanes.exact import ExactLane, tallies
 from orion.runtime.lanes.fast import FastLane, written
 from orion.runtime.runs import Run
 from orion.runtime.scan import decoded
@@ -47,18 +47,18 @@ class Surroundings:
         shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
         return self.grounds.begin(standing, shuffled, new=new, accept=accept)
 
-    def permit(self, run: Run, letters: str, topics: Sequence[str] = ()) -> Permit:
+    def permit(self, run: Run, letters: str, topic: str = "") -> Permit:
         """What the workers of a run need to write, once it is a member."""
         on = self.grounds
-        limits = tuple((topic, on.kafka.record_limit(topic)) for topic in topics)
         return Permit(
             on.kafka.bootstrap,
             run.membership.group,
             run.membership.credentials(),
             on.service,
             on.writers,
+            topic,
             letters,
-            limits=limits,
+            limit=on.kafka.record_limit(topic) if topic else 0,
             done=tuple(run.membership.written(run.slots).items()),
             tolerance=run.tolerance,
         )
@@ -114,7 +114,7 @@ class QueryJob:
                 run.endless = True
                 return around.started(run, standing, self._start_fast(query, source))
             frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
-            permit = around.permit(run, self.dead_letters, [query.sink.topic])
+            permit = around.permit(run, self.dead_letters, query.sink.topic)
             if query.profile:
                 settings = translated_settings(profiles.of(query.profile).lane_settings())
                 permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
@@ -202,8 +202,7 @@ class SinkJob:
                 try:
                     good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
                     taken = plugin.write(good.selectExpr(*columns), number)
-                    letters = emit.letters(batch, self.dead_letters).mapInArrow(writing(permit, number), TALLY)
-                    tally = letters.collect()
+                    tally = tallies(emit.letters(batch, self.dead_letters), permit, number).collect()
                 finally:
                     batch.unpersist()
                 on_written(Counter({self.sink: taken, self.dead_letters: sum(t.letters for t in tally)}))

@@ -44,7 +44,7 @@ def chunk(topic: str, *values: bytes, headers: list[transactions.Headers] | None
 
 
 def permit(kafka: Kafka, topic: str, member: Membership, claims: Path, **more: Any) -> Permit:
-    return Permit(kafka.bootstrap, topic, member.credentials(), "test", claims, f"dlq.{topic}", **more)
+    return Permit(kafka.bootstrap, topic, member.credentials(), "test", claims, topic, f"dlq.{topic}", **more)
 
 
 def seen(kafka: Kafka, topic: str) -> list[bytes | None]:
@@ -108,7 +108,7 @@ def test_a_run_that_was_shut_out_writes_nothing(kafka: Kafka, topic: str, first:
 def test_a_record_that_its_topic_does_not_take_is_a_dead_letter(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path
 ) -> None:
-    leave = permit(kafka, topic, first, tmp_path, limits=((topic, 2_000),))
+    leave = permit(kafka, topic, first, tmp_path, limit=2_000)
     transactions.write(leave, Slot(0, 0), [chunk(topic, b"a", b"x" * 1_500, b"c")])
     assert seen(kafka, topic) == [b"a", b"c"]
     [letter] = everything(kafka, f"dlq.{topic}")

@@ -7,6 +7,8 @@ orion.hub.transactions), and nothing is left for a sink to do. A batch is one jo
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +42,6 @@ TALLY = StructType(
     ]
 )
 
-Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
 
 @dataclass(frozen=True)
 class ExactLane:
@@ -54,11 +54,11 @@ class ExactLane:
         """Start writing a frame of rows.OUTGOING."""
         # A scheduler pool for each query: a long batch of one doesn't hold up the others.
         frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
-        tallies = frame.mapInArrow(writing(self.permit), TALLY)
         sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
         latest = [F.max(name).alias(name) for name in ("example", "newest")]
         return (
-            tallies.observe(WRITTEN, *sums, *latest)
+            tallies(frame, self.permit)
+            .observe(WRITTEN, *sums, *latest)
             .writeStream.format("noop")
             .queryName(name)
             .outputMode("update")
@@ -68,9 +68,18 @@ class ExactLane:
         )
 
 
-def writing(permit: Permit, batch: int | None = None) -> Work:
-    """What a worker does with its partition of a batch; `batch` is for those that Spark doesn't tell their number."""
+def tallies(frame: DataFrame, permit: Permit, batch: int | None = None) -> DataFrame:
+    """A frame of rows.OUTGOING written, as what each slot comes to; `batch` is for those that Spark doesn't tell it."""
+    return frame.selectExpr(*_SENT).mapInArrow(_writing(permit, batch), TALLY)
 
+
+# What goes to the workers. Spark measures an Arrow batch at each row that it adds, which takes the longer for lists and
+# structs the more rows there are: so what few records have goes as text. `letter` tells which topic a record is for.
+_NULLS = "map('ignoreNullFields', 'false')"
+_SENT = ("key", "value", "timestamp", "origin", "to_json(headers) AS headers", f"to_json(letter, {_NULLS}) AS letter")
+
+
+def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
@@ -78,7 +87,7 @@ def writing(permit: Permit, batch: int | None = None) -> Work:
             # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
             raise RuntimeError("a slot is written once a run: the query starts again instead")
         number = int(context.getLocalProperty(_BATCH) or -1) if batch is None else batch
-        written = transactions.write(permit, Slot(context.partitionId(), number), _chunks(batches))
+        written = transactions.write(permit, Slot(context.partitionId(), number), _chunks(batches, permit))
         settled()
         counts = (sum(written.counts.values()), written.counts[permit.letters], written.errors)
         tally = (*counts, written.example or None, written.newest or None)
@@ -92,23 +101,47 @@ def writing(permit: Permit, batch: int | None = None) -> Work:
 _TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64())
 
 
-def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[Chunk]:
+def _chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]:
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        topics, keys, values, times, headers, origins, letters = batch.columns
+        keys, values, times, origins, headers, letters = batch.columns
         # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
         stamped = pc.max_element_wise(times, 1)
+        topics = [permit.topic] * batch.num_rows
+        own = _headers(headers)
+        made: dict[int, transactions.Headers] = {at: list(pairs) for at, pairs in own.items()}
+        for at in _filled(letters):
+            topics[at] = permit.letters
+            letter = json.loads(letters[at].as_py())
+            made[at] = list(telling(letter["bad"], letter, own.get(at, [])))
         yield Chunk(
-            _listed(topics),
+            topics,
             _listed(keys),
             _listed(values),
             stamped.to_numpy().tolist(),
-            _headers(headers, letters),
+            [made.get(at) for at in range(batch.num_rows)] if made else None,
             _longest(keys) + _longest(values),
             pc.max(stamped.filter(letters.is_null())).as_py() or 0,
             origins[0].as_py(),
         )
+
+
+def _filled(column: pa.Array) -> list[int]:
+    """Where the column has something."""
+    if column.null_count == len(column):
+        return []
+    found: list[int] = pc.indices_nonzero(column.is_valid()).to_pylist()
+    return found
+
+
+def _headers(column: pa.Array) -> dict[int, list[tuple[str, bytes | None]]]:
+    """Those of the records that have any, by the record's place."""
+    return {at: [_header(h) for h in json.loads(column[at].as_py())] for at in _filled(column)}
+
+
+def _header(told: dict[str, str]) -> tuple[str, bytes | None]:
+    return told["key"], b64decode(told["value"]) if "value" in told else None
 
 
 def _longest(column: pa.Array) -> int:
@@ -119,18 +152,3 @@ def _listed(column: pa.Array) -> list[Any]:
     """A column as Python values, by way of numpy, which makes them in C: `to_pylist` makes each in Python."""
     listed: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
     return listed
-
-
-def _headers(headers: pa.Array, letters: pa.Array) -> list[transactions.Headers] | None:
-    """The headers of each record, those of dead letters with what they tell; None: no record has any."""
-    if headers.null_count == len(headers) and letters.null_count == len(letters):
-        return None
-    made: list[transactions.Headers] = [_pairs(h) for h in headers.to_pylist()]
-    for at in pc.indices_nonzero(letters.is_valid()).to_pylist():
-        letter = letters[at].as_py()
-        made[at] = list(telling(letter["bad"], letter, made[at] or []))
-    return made
-
-
-def _pairs(headers: list[dict[str, Any]] | None) -> transactions.Headers:
-    return [(h["key"], h["value"]) for h in headers] if headers else None

@@ -117,7 +117,7 @@ def test_json_types_on_the_wire(type_: SqlType, wire: str, read: str, written: s
     columns = (column("C", type_), column("D", Scalar.INTEGER))
     decoded = format_of(JSON).decode(columns, JSON, "raw", "v")
     assert f"`C` {wire}, `D` INT" in decoded.struct
-    assert f"named_struct('state', 0, 'c0', {read}, 'c1', j.`D`)" in decoded.struct
+    assert f"named_struct('state', 0, 'it', named_struct('c0', {read}, 'c1', j.`D`))" in decoded.struct
     assert f"named_struct('C', {written}, 'D', `D`)" in format_of(JSON).encode(columns, JSON)
 
 
