@@ -17,7 +17,7 @@ from benchmarks.stage import Measured, Stage
 from orion.hub.records import Outgoing
 
 TOPIC = "bench_plays"
-RECORDS, BATCH = 400_000, 100_000
+RECORDS, BATCH = 800_000, 100_000
 SEED, SHORTEST_MS, BAD_EVERY = 7, 5_000, 100
 SCHEMA = (
     "play_id STRING, track_id STRING, title STRING, country STRING, ms_played BIGINT, played_at BIGINT, _corrupt STRING"

@@ -126,11 +126,8 @@ def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
 
 def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
     producer.begin_transaction()
-    # The number first: a run that has been shut out is told so before it has sent a record.
-    noted = [TopicPartition(LEDGER, slot.number, 0, str(slot.batch))]
-    with _ending(_NOTE_S + _HANGS_S):
-        producer.send_offsets_to_transaction(noted, permit.membership, _NOTE_S)
     written = Written()
+    noted = False
     for chunk in chunks:
         fitting = [chunk]
         if permit.limit and chunk.largest + _FRAME_BYTES > permit.limit:
@@ -141,9 +138,19 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
             written.newest = max(written.newest, part.newest)
             if permit.tolerance.bounded:
                 _judge(part, permit, written)
+        if not noted:
+            # While the first records are on their way, and before there are many: a run that has been shut out is told.
+            _note(producer, permit, slot)
+            noted = True
     with _ending(_COMMIT_S + _HANGS_S):
         producer.commit_transaction(_COMMIT_S)
     return written
+
+
+def _note(producer: Producer, permit: Permit, slot: Slot) -> None:
+    number = [TopicPartition(LEDGER, slot.number, 0, str(slot.batch))]
+    with _ending(_NOTE_S + _HANGS_S):
+        producer.send_offsets_to_transaction(number, permit.membership, _NOTE_S)
 
 
 @contextmanager
@@ -226,7 +233,7 @@ def _producer(permit: Permit) -> tuple[str, Producer]:
                 "queue.buffering.max.messages": 1_000_000,
                 # What a topic takes is the topic's to say, and is looked at before a record is handed over.
                 "message.max.bytes": 128 << 20,
-                "linger.ms": 20,
+                "linger.ms": 5,
                 "batch.size": 262_144,
                 "compression.type": "lz4",
                 **dict(permit.settings),
