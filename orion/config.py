@@ -62,7 +62,9 @@ class Engine(Section):
         description="dead letters a statement bears: all, none, or a share such as 1%",
     )
     max_future_ms: int = Field(
-        default=86_400_000, ge=0, description="how far ahead a record's time may be before it is a dead letter; 0: any"
+        default=86_400_000,
+        ge=0,
+        description="how far beyond the present day a record's time may be before it is a dead letter; 0: any",
     )
     guarantee: Literal["exact", "fast"] = Field(
         default="exact", description="lane of statements that don't say; one that can't be fast is exact"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
 from orion.hub.dead_letters import telling
+from orion.hub.transactions import Permit
 from orion.runtime import emit, rows
+from orion.runtime.lanes import exact
 
 OWN = [
     ("a", b"1"),
@@ -29,6 +33,25 @@ def test_both_say_the_same(
     told, plain = emit.told(spark.createDataFrame(made, rows.OUTGOING)).collect()
     assert [(h.key, None if h.value is None else bytes(h.value)) for h in told.headers] == telling(bad, source, own)
     assert [h.key for h in plain.headers or []] == [name for name, _ in own]
+
+
+def test_a_worker_gets_plain_columns_and_finds_all_in_them(spark: SparkSession) -> None:
+    place = {"topic": "in", "partition": 1, "offset": None, "stamp": 1000}
+    letter = ("CODE: why", *place.values())
+    made = [
+        (*("X", b"k", b"v", 7, OWN, 3), None),
+        (*("X", None, None, 0, None, 3), None),
+        (*("dlq.X", b"k", b"bad", 9, OWN, 3), letter),
+        (*("dlq.X", b"k", b"bad", 9, None, 3), letter),
+    ]
+    frame = spark.createDataFrame(made, rows.OUTGOING).selectExpr(*exact._SENT)
+    assert {field.dataType.typeName() for field in frame.schema} == {"binary", "long", "integer", "string"}
+    permit = Permit("", "", b"", "", Path(), "X", "dlq.X")
+    [chunk] = exact._chunks(iter(frame.toArrow().combine_chunks().to_batches()), permit)
+    assert (chunk.topics, chunk.keys) == (["X", "X", "dlq.X", "dlq.X"], [b"k", None, b"k", b"k"])
+    assert (chunk.values, chunk.times) == ([b"v", None, b"bad", b"bad"], [7, 1, 9, 9])
+    assert (chunk.newest, chunk.origin) == (7, 3)
+    assert chunk.headers == [OWN, None, telling("CODE: why", place, OWN), telling("CODE: why", place, [])]
 
 
 def test_a_letter_counts_on_from_the_attempt_before() -> None:

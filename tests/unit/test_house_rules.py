@@ -86,6 +86,12 @@ def test_no_class_has_a_name_that_says_nothing() -> None:
     assert [name for p in _files(".py") for name in vague.findall(p.read_text(encoding="utf-8"))] == []
 
 
+def test_no_batch_has_code_of_its_own() -> None:
+    """Spark writes a stream's `current_timestamp()` into the code that it compiles for each batch; see scan.DAY."""
+    told = [p for p in _files(".py") if "orion/runtime" in p.as_posix() and "current_timestamp" in p.read_text("utf-8")]
+    assert _shown(told) == []
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     newest = re.search(r"^## \[?([^\]\s]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
