@@ -50,10 +50,11 @@ class Surroundings:
     def permit(self, run: Run, letters: str, topic: str = "") -> Permit:
         """What the workers of a run need to write, once it is a member."""
         on = self.grounds
+        run.credentials = run.membership.credentials()
         return Permit(
             on.kafka.bootstrap,
             run.membership.group,
-            run.membership.credentials(),
+            run.credentials,
             on.service,
             on.writers,
             topic,

@@ -6,6 +6,7 @@ a run that nobody has taken the place of lets them in, and none is let in any mo
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -18,6 +19,8 @@ from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.inputs import Inputs, Watch
 
+# Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
+_TOLD_S = 6.0
 _DRAINED = "the server is stopping: this batch is left for its next start"
 
 
@@ -33,6 +36,7 @@ class Run:
     inputs: Inputs = _NO_INPUTS
     stream: StreamingQuery | None = None
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
+    credentials: bytes = b""  # what its workers show
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
     _recent: Recent = field(default_factory=Recent)
@@ -76,12 +80,25 @@ class Run:
             return self._ended_by
         text = str(failure or "")
         lost = taken_over(self.membership.group)
-        if lost.message in text:
+        if lost.message in text and self._shut_out():
             return lost
         if Intolerable.MARK in text:
             told = text.split(f"{Intolerable.MARK}: ", 1)[1].splitlines()[0]
             return not_tolerated(f"'{PROPERTY}' is none", told)
         return None
+
+    def _shut_out(self) -> bool:
+        """Whether another run has this one's place. A worker is refused too when this very run had to join anew, after
+        a pause in which the group forgot it: what its workers show is out of date then, and a new run will do."""
+        end = time.monotonic() + _TOLD_S
+        while time.monotonic() < end:
+            try:
+                self.membership.look(0.1)
+                if self.membership.credentials() != self.credentials:
+                    return False
+            except Conflict:
+                return True
+        return False
 
     def stopped_by(self, error: Conflict) -> Conflict:
         """Remember what ends the run, to be raised; what Spark makes of it is a text."""

@@ -86,8 +86,10 @@ def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordB
         if context.attemptNumber() > 0:
             # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
             raise RuntimeError("a slot is written once a run: the query starts again instead")
-        number = int(context.getLocalProperty(_BATCH) or -1) if batch is None else batch
-        written = transactions.write(permit, Slot(context.partitionId(), number), _chunks(batches, permit))
+        number = batch if batch is not None else context.getLocalProperty(_BATCH)
+        if number is None:
+            raise RuntimeError("Spark doesn't tell which batch this is: nothing is written")
+        written = transactions.write(permit, Slot(context.partitionId(), int(number)), _chunks(batches, permit))
         settled()
         counts = (sum(written.counts.values()), written.counts[permit.letters], written.errors)
         tally = (*counts, written.example or None, written.newest or None)

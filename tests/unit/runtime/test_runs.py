@@ -33,10 +33,14 @@ class Stream:
 class Group:
     group: str = "orion.Q"
     lost: Conflict | None = None
+    shown: bytes = b"1"
 
-    def look(self) -> None:
+    def look(self, patience: float = 0.0) -> None:
         if self.lost is not None:
             raise self.lost
+
+    def credentials(self) -> bytes:
+        return self.shown
 
 
 def run(stream: Stream | None, **more: Any) -> Run:
@@ -79,6 +83,20 @@ def test_a_sink_takes_no_batch_of_a_run_that_was_shut_out() -> None:
     verdict = late.verdict(None)
     assert verdict is not None
     assert verdict.code == "TAKEN_OVER"
+
+
+def test_a_worker_that_was_refused_ends_the_run_for_good_where_another_has_its_place() -> None:
+    late = run(Stream(), credentials=b"1")
+    cast(Any, late.membership).lost = taken_over("orion.Q")
+    verdict = late.verdict(RuntimeError(f"in a worker: {taken_over('orion.Q').message}"))
+    assert verdict is not None
+    assert verdict.code == "TAKEN_OVER"
+
+
+def test_one_that_was_refused_since_the_group_had_forgotten_the_run_starts_again() -> None:
+    back = run(Stream(), credentials=b"1")
+    cast(Any, back.membership).shown = b"2"  # it has joined again
+    assert back.verdict(RuntimeError(taken_over("orion.Q").message)) is None
 
 
 def test_too_many_dead_letters_end_it_and_none_is_too_many_where_all_are_borne() -> None:
