@@ -16,6 +16,7 @@ class Fault(ABC):
     what: ClassVar[str]  # for the report
     takes_s: ClassVar[float] = 30.0  # about
     brokers: ClassVar[int] = 1  # it needs at least
+    by_name: ClassVar[bool] = False  # it takes too long to come up by chance
 
     def impossible(self) -> str:
         """Why this machine can't have this fault; nothing when it can."""

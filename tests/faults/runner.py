@@ -36,7 +36,7 @@ class Result:
 
 def order(seed: int) -> tuple[list[str], int]:
     """The faults of a seed and the brokers they need: its share of a shuffled deck first, then what these can have."""
-    deck = sorted(FAULTS)
+    deck = sorted(name for name, kind in FAULTS.items() if not kind.by_name)
     Random(f"deck {seed // SHARES}").shuffle(deck)
     size = -(-len(deck) // SHARES)
     start = (seed % SHARES) * size

@@ -13,7 +13,7 @@ from tests.faults.kinds.driver import (
     KilledWhileWriting,
 )
 from tests.faults.kinds.poison import FarFuture, HugePoison, PoisonBurst
-from tests.faults.kinds.servers import SecondServerOnCopy, SecondServerOnFolder, ZombieServer
+from tests.faults.kinds.servers import SecondServerOnCopy, SecondServerOnFolder, ServerFrozen, ZombieServer
 from tests.faults.kinds.sink import SinkDown
 from tests.faults.kinds.transaction import InputTransactionHung
 from tests.faults.kinds.worker import WorkerFrozen, WorkerKilled
@@ -34,6 +34,7 @@ FAULTS: dict[str, type[Fault]] = {
         SecondServerOnFolder,
         SecondServerOnCopy,
         ZombieServer,
+        ServerFrozen,
         SinkDown,
         PoisonBurst,
         HugePoison,

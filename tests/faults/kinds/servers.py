@@ -1,4 +1,4 @@
-"""Two servers on one statement: the second takes over or is refused, never both."""
+"""Two servers on one statement: the second takes over or is refused, never both. And one that is away for long."""
 
 from __future__ import annotations
 
@@ -103,6 +103,29 @@ class ZombieServer(SecondServerOnCopy):
             for process in asleep:
                 process.send(signal.SIGCONT)
         return self._watched(world, second) if second.runs else _refusal(second)
+
+
+class ServerFrozen(Fault):
+    name = "freeze-server"
+    what = "a server stands still (SIGSTOP) until its groups have forgotten it, and wakes up"
+    takes_s = 100.0
+    by_name = True
+    lasts_s = 60.0  # its sessions end after 45
+
+    def strike(self, world: World, chance: Random) -> str:
+        asleep = world.server.family()
+        for process in reversed(asleep):
+            process.send(signal.SIGSTOP)
+        end = time.monotonic() + self.lasts_s
+        try:
+            wait_until(lambda: time.monotonic() > end, "time stands still", self.lasts_s + 60)
+        finally:
+            for process in asleep:
+                process.send(signal.SIGCONT)
+        return f"for {self.lasts_s:.0f} s"
+
+    def heal(self, world: World) -> None:
+        pass
 
 
 def _refusal(second: Server) -> str:
