@@ -1,5 +1,8 @@
 """The one oracle: what was acknowledged is in every output exactly once, and nothing else is.
 
+Only Kafka itself may take a record twice: an idempotent producer that loses all brokers at once can't know whether its
+last batch is in the log, and may send it again under a new id. What the log has twice, every output has to have twice.
+
 Outputs are read as anybody would: by a consumer of committed records, and Delta by its log and Arrow.
 """
 
@@ -58,9 +61,11 @@ class Oracle:
         self.names, self._feed, self._lake = names, feed, _Lake(lake)
         self._taken = 0
         # What must be.
-        self._clean: set[Row] = set()
+        self._clean: Counter[Row] = Counter()
         self._sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._windows: Counter[tuple[str, int]] = Counter()
+        self._repeated: Counter[Row] = Counter()  # beyond the first
+        self._repeated_poison: set[tuple[int, int]] = set()
         # What is.
         self.wrong: list[str] = []  # what no waiting can mend
         self._seen_clean: Counter[Row] = Counter()
@@ -86,13 +91,35 @@ class Oracle:
     def _take_fed(self) -> None:
         acked = self._feed.acked
         for fed in acked[self._taken :]:
-            self._windows[fed.key, fed.time - fed.time % WINDOW_MS] += 1
-            if fed.value >= 0:
-                self._clean.add((fed.key, fed.seq))
-                total = self._sums[fed.key]
-                total[0] += 1
-                total[1] += fed.value
+            self._must(fed)
         self._taken = len(acked)
+
+    def _must(self, fed: Fed) -> None:
+        self._windows[fed.key, fed.time - fed.time % WINDOW_MS] += 1
+        if fed.value >= 0:
+            self._clean[fed.key, fed.seq] += 1
+            total = self._sums[fed.key]
+            total[0] += 1
+            total[1] += fed.value
+
+    def take_log(self, log: Iterable[Record]) -> int:
+        """See which records the input has more than once, by its whole log; how many there are. At rest, as `look`."""
+        acked = {(fed.key, fed.seq): fed for fed in self._feed.acked}
+        known = {(poison.partition, poison.offset) for poison in self._feed.poison}
+        found: Counter[Row] = Counter()
+        for record in log:
+            row = _good(record)
+            if row is None:
+                self._repeated_poison |= {(record.partition, record.offset)} - known
+            elif row in acked:  # others are of transactions that were aborted
+                found[row] += 1
+        if lost := acked.keys() - found.keys():
+            self.wrong.append(f"the input has lost {len(lost)} acknowledged records, such as {sorted(lost)[:3]}")
+        for row, times in found.items():
+            for _ in range(times - 1 - self._repeated[row]):
+                self._repeated[row] += 1
+                self._must(acked[row])
+        return self._repeated.total() + len(self._repeated_poison)
 
     # ---- what is -----------------------------------------------------------------------------------------------
 
@@ -100,7 +127,7 @@ class Oracle:
         key, told = (record.key or b"").decode(), json.loads(record.value or b"{}")
         seq = int(told["SEQ"])
         self._seen_clean[key, seq] += 1
-        if seq <= self._last_of_key.get(key, -1):
+        if seq <= self._last_of_key.get(key, -1) and not self._repeated[key, seq]:
             self.wrong.append(f"{record.topic}: {key} {seq} comes after {self._last_of_key[key]}")
         self._last_of_key[key] = max(seq, self._last_of_key.get(key, -1))
 
@@ -127,8 +154,8 @@ class Oracle:
         heavy = {k.encode(): {"N": n} for k, (n, _) in self._sums.items() if n > 5}
         windows = {k.encode() + w.to_bytes(8): {"N": n} for (k, w), n in self._windows.items()}
         return [
-            _rows(names.clean, Counter(self._clean), self._seen_clean, self.wrong),
-            _rows("the lake", Counter(self._clean), self._lake.rows(), self.wrong),
+            _rows(names.clean, self._clean, self._seen_clean, self.wrong),
+            _rows("the lake", self._clean, self._lake.rows(), self.wrong),
             _table(names.counts, sums, self._tables[names.counts]),
             _table(names.heavy, heavy, self._tables[names.heavy]),
             _table(names.minutes, windows, self._tables[names.minutes]),
@@ -138,11 +165,21 @@ class Oracle:
 
     def _letters_of(self, name: str) -> str:
         """Dead letters are the poison, each once."""
-        letters, must = self._letters[f"dlq.{name}"], {(p.partition, p.offset) for p in self._feed.poison}
+        letters = self._letters[f"dlq.{name}"]
+        must = {(p.partition, p.offset) for p in self._feed.poison} | self._repeated_poison
         if made_up := set(letters) - must:
             self.wrong.append(f"dlq.{name}: letters of good records at {sorted(made_up)[:5]}")
         missing = must - set(letters)
         return f"dlq.{name}: {len(missing)} of {len(must)} letters missing, at {sorted(missing)[:5]}" if missing else ""
+
+
+def _good(record: Record) -> Row | None:
+    """Which good record of the feed this is; None: poison."""
+    try:
+        seq = json.loads(record.value or b"")["seq"]
+    except ValueError:
+        return None
+    return ((record.key or b"").decode(), seq) if isinstance(seq, int) and seq >= 0 else None
 
 
 class _Lake:

@@ -72,7 +72,7 @@ def once(stage: Stage, fault: Fault, seed: int, chance: Random, say: Callable[[s
     try:
         world = stage.world()
         detail = "before the fault"
-        before, redone = len(world.feed.acked), world.redone
+        before, redone, repeated = len(world.feed.acked), world.redone, world.repeated
         world.feed.flow()
         world.feed.more(_BEFORE)
         detail = fault.strike(world, chance)
@@ -86,6 +86,8 @@ def once(stage: Stage, fault: Fault, seed: int, chance: Random, say: Callable[[s
         stage.spoilt()
         return Result(fault.name, seed, "FAILED", detail=f"{detail}: {error}; evidence is in {stage.folder}")
     seconds = time.monotonic() - healed
+    if world.repeated > repeated:
+        detail += f"; Kafka itself took {world.repeated - repeated} records of the feed twice"
     say(f"{fault.name}: {detail}; {time.monotonic() - began:.0f} s in all")
     return Result(
         fault.name, seed, "ok", round(seconds, 1), world.redone - redone, len(world.feed.acked) - before, detail

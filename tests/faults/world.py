@@ -45,6 +45,7 @@ class World:
         self.lake = folder / "lake"
         self.server = Server(brokers.bootstrap, folder / "data", name)
         self.redone = 0
+        self.repeated = 0  # records that Kafka itself has taken twice
         self._counted: set[tuple[str, int]] = set()
         self._restarts: dict[str, int] = {}
         self._next_glance = 0.0
@@ -123,6 +124,7 @@ class World:
     def settle(self, deadline_s: float = 240.0) -> None:
         """Wait until every output is what it must be and every statement runs; the feed is at rest."""
         limit = time.monotonic() + deadline_s
+        self.repeated = self.oracle.take_log(self._outputs.log(self.names.input))
         calm, said = 0, ""
         while calm < 3:
             said = self.oracle.look(self._outputs.arrived())

@@ -64,6 +64,10 @@ def record(topic: str, key: str, **columns: int) -> Record:
     return Record(topic, 0, 0, 0, key.encode(), json.dumps(columns).encode())
 
 
+def fed(number: int) -> Record:
+    return Record(NAMES.input, 0, number, 0, b"k1", json.dumps({"seq": number, "v": 0}).encode())
+
+
 def letter(name: str, offset: int) -> Record:
     headers = (("orion.source.partition", b"0"), ("orion.source.offset", str(offset).encode()))
     return Record(f"dlq.{name}", 0, 0, 0, b"k1", b"{", headers)
@@ -123,6 +127,28 @@ def test_a_row_of_the_lake_is_there_once(desk: Desk) -> None:
     desk.put([1])
     desk.oracle.look(desk.records)
     assert "the lake" in desk.oracle.wrong[0]
+
+
+def test_what_the_log_has_twice_is_twice_in_all(desk: Desk) -> None:
+    log = [fed(0), fed(1), Record(NAMES.input, 0, 9, 0, b"k1", b"{"), fed(2), fed(1), fed(2)]
+    assert desk.oracle.take_log(log) == desk.oracle.take_log(log) == 2
+    assert desk.oracle.look(desk.records) != ""
+    again = [record(NAMES.clean, "k1", SEQ=1), record(NAMES.counts, "k1", N=3, S=19)]
+    desk.put([1])
+    windows = Record(NAMES.minutes, 0, 0, 0, b"k1" + WINDOW.to_bytes(8), b'{"N": 5}')
+    assert desk.oracle.look([*again, windows]) == ""
+    assert desk.oracle.wrong == []
+
+
+def test_poison_that_the_log_has_twice_has_two_letters(desk: Desk) -> None:
+    assert desk.oracle.take_log([fed(0), fed(1), fed(2), *(Record(NAMES.input, 0, n, 0, b"k1", b"{") for n in (9, 12))])
+    assert desk.oracle.look([*desk.records, letter(NAMES.clean, 12), letter(NAMES.minutes, 12)]) == ""
+    assert desk.oracle.wrong == []
+
+
+def test_what_was_acknowledged_and_is_not_in_the_log_is_told(desk: Desk) -> None:
+    desk.oracle.take_log([fed(0), fed(2)])
+    assert "lost 1 acknowledged" in desk.oracle.wrong[0]
 
 
 def test_a_wrong_sum_is_told(desk: Desk) -> None:
