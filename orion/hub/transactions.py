@@ -18,12 +18,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from pathlib import Path
 
-from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from orion.hub.claims import Claim, opened
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
-from orion.hub.membership import LEDGER, TRANSACTION_S, taken_over
+from orion.hub.membership import TRANSACTION_S, entry, taken_over
 from orion.plan.tolerance import LATE_ROW, Tolerance
 
 # Noting the batch takes milliseconds, unless the group's coordinator is being looked for.
@@ -148,9 +148,8 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
 
 
 def _note(producer: Producer, permit: Permit, slot: Slot) -> None:
-    number = [TopicPartition(LEDGER, slot.number, 0, str(slot.batch))]
     with _ending(_NOTE_S + _HANGS_S):
-        producer.send_offsets_to_transaction(number, permit.membership, _NOTE_S)
+        producer.send_offsets_to_transaction([entry(slot.number, slot.batch)], permit.membership, _NOTE_S)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from orion.runtime.runs import Run
 log = structlog.get_logger()
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
+_WORKER_GONE = "Python worker exited unexpectedly"
 _HEALTHY_S = 60.0  # a query that ran this long starts its back-off anew
 
 
@@ -130,10 +131,13 @@ class Supervised:
             except Conflict as error:
                 self._end(run)
                 self._broken(error)
+            except ExternalError as error:
+                self._end(run)
+                self._failed(error.message)
             return
         failure = run.stream.exception()
-        self._end(run)
         final = run.verdict(failure)
+        self._end(run)
         if final is not None:
             self._broken(final)
         else:
@@ -253,6 +257,8 @@ def _reason(error: BaseException | None) -> str:
     if error is None:
         return "the stream ended by itself"
     text = str(error)
+    if _WORKER_GONE in text:
+        return "a Python worker has ended; data/logs/spark.log may say why"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "Error" in line or "Exception" in line]
     return (telling or lines or ["unknown"])[-1 if telling else 0][:500]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from orion.errors import Conflict
+from orion.errors import Conflict, ExternalError
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
@@ -98,6 +98,8 @@ class Run:
                     return False
             except Conflict:
                 return True
+            except ExternalError:
+                return False
         return False
 
     def stopped_by(self, error: Conflict) -> Conflict:

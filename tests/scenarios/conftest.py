@@ -42,7 +42,10 @@ def until() -> Await:
 
 
 def everything(kafka: Kafka, topic: str) -> list[Record]:
-    """All committed records of a topic, by partition and offset."""
+    """All committed records of a topic, by partition and offset; those of a transaction that is just ending too."""
+    end = time.monotonic() + 3.0
+    while kafka.end_offsets(topic) != kafka.end_offsets(topic, committed=True) and time.monotonic() < end:
+        time.sleep(0.02)
     found: list[Record] = []
     with Reader(kafka, topic, Position("earliest")) as reader:
         while not reader.at_end:

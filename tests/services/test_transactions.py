@@ -192,5 +192,5 @@ def test_two_living_writers_never_share_a_name(tmp_path: Path) -> None:
 
 def test_the_ledger_grows_with_the_slots(kafka: Kafka) -> None:
     before = prepare_ledger(kafka, 1)
-    assert prepare_ledger(kafka, before + 1) == before * 2
-    assert kafka.describe_topic(LEDGER).topic.partitions == before * 2
+    assert prepare_ledger(kafka, before + 1) == before * 2 + 1
+    assert kafka.describe_topic(LEDGER).topic.partitions == (before + 1) * 2
