@@ -21,6 +21,7 @@ from orion.runtime.inputs import Inputs, Watch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
 _TOLD_S = 6.0
+_FENCED = "has been fenced"
 _DRAINED = "the server is stopping: this batch is left for its next start"
 
 
@@ -80,7 +81,8 @@ class Run:
             return self._ended_by
         text = str(failure or "")
         lost = taken_over(self.membership.group)
-        if lost.message in text and self._shut_out():
+        # A server that has taken over ends what this one's workers have open: they may be told of that first.
+        if (lost.message in text or _FENCED in text) and self._shut_out():
             return lost
         if Intolerable.MARK in text:
             told = text.split(f"{Intolerable.MARK}: ", 1)[1].splitlines()[0]

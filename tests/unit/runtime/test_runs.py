@@ -85,10 +85,15 @@ def test_a_sink_takes_no_batch_of_a_run_that_was_shut_out() -> None:
     assert verdict.code == "TAKEN_OVER"
 
 
-def test_a_worker_that_was_refused_ends_the_run_for_good_where_another_has_its_place() -> None:
+@pytest.mark.parametrize(
+    "told",
+    [taken_over("orion.Q").message, "This instance has been fenced by a newer instance"],
+    ids=["run", "producer"],
+)
+def test_a_worker_that_was_refused_ends_the_run_for_good_where_another_has_its_place(told: str) -> None:
     late = run(Stream(), credentials=b"1")
     cast(Any, late.membership).lost = taken_over("orion.Q")
-    verdict = late.verdict(RuntimeError(f"in a worker: {taken_over('orion.Q').message}"))
+    verdict = late.verdict(RuntimeError(f"in a worker: {told}"))
     assert verdict is not None
     assert verdict.code == "TAKEN_OVER"
 
