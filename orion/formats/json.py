@@ -55,13 +55,13 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     # The last step by `reduce`, though there is but one value: Spark finds out the type of `[0]` anew for each row.
     unread = f"CAST(NULL AS STRUCT<state: INT, it: {_row_type(columns)}>)"
     if other_case is None:
-        read = f"CASE WHEN {broken} THEN {slow} ELSE {_row('0', fast)} END"
+        read = f"CASE WHEN {broken} THEN {slow} ELSE {_row(str(_GOOD), fast)} END"
         struct = f"reduce(array({parsed}), {unread}, (u, j) -> {read})"
     else:
         once = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN NULL ELSE {fast} END)"
         gaps = " OR ".join(_gaps(f"r.c{at}", c.type) for at, c in enumerate(columns))
         again = f"r IS NULL OR (({gaps}) AND {other_case})"
-        struct = f"reduce({once}, {unread}, (u, r) -> CASE WHEN {again} THEN {slow} ELSE {_row('0', 'r')} END)"
+        struct = f"reduce({once}, {unread}, (u, r) -> CASE WHEN {again} THEN {slow} ELSE {_row(str(_GOOD), 'r')} END)"
     return Decoded(
         struct,
         tuple(f"{value}.it.c{at}" for at in range(len(columns))),

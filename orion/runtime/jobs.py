@@ -24,6 +24,7 @@ from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane, tallies
 from orion.runtime.lanes.fast import FastLane, written
+from orion.runtime.lanes.streams import writer
 from orion.runtime.runs import Run
 from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
@@ -210,15 +211,8 @@ class SinkJob:
                 run.judge(taken, sum(t.errors for t in tally), next((t.example for t in tally if t.example), ""))
 
             frame = decoded(with_origin(around.source.over(run.inputs).stream(source)), source)
-            frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", standing.job)
-            stream = (
-                frame.writeStream.queryName(standing.job)
-                .outputMode("update")
-                .option("checkpointLocation", str(standing.checkpoint))
-                .trigger(processingTime=f"{around.trigger_ms} milliseconds")
-                .foreachBatch(write)
-                .start()
-            )
+            batched = writer(frame, standing.job, standing.checkpoint).foreachBatch(write)
+            stream = batched.trigger(processingTime=f"{around.trigger_ms} milliseconds").start()
             return around.started(run, standing, stream)
         except BaseException:
             run.close()

@@ -11,6 +11,8 @@ from typing import Any
 from orion.runtime.operators.late import METRIC
 
 Offsets = dict[str, dict[int, int]]
+# The name of what a lane has a batch count, in Spark's reports.
+WRITTEN = "written"
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Progress:
         self.rows_in += int(report.get("numInputRows") or 0) // self.scans
         self.late += _late(report)
         self.rate = float(report.get("processedRowsPerSecond") or 0.0)
-        counted = report.get("observedMetrics", {}).get("written", {})
+        counted = report.get("observedMetrics", {}).get(WRITTEN, {})
         self.records += int(counted.get("records") or 0)
         self.letters += int(counted.get("letters") or 0)
         self.errors += int(counted.get("errors") or 0)

@@ -1,7 +1,8 @@
 """One run of a job: from one start of its stream to its end.
 
-A run is a member of the job's group for as long as it lives, and its batches pass through here before they write: only
-a run that nobody has taken the place of lets them in, and none is let in any more once the server is about to stop.
+A run is a member of the job's group for as long as it lives. Its workers show that when they write to Kafka. A sink's
+batches pass through here instead: only a run that nobody has taken the place of lets them in, and none is let in any
+more once the server is about to stop.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def first(kafka: Kafka, topic: str) -> Iterator[Membership]:
 def chunk(topic: str, *values: bytes, headers: list[transactions.Headers] | None = None) -> Chunk:
     count = len(values)
     times = list(range(1000, 1000 + count))
-    return Chunk([topic] * count, list(values), list(values), times, headers, max(map(len, values)) * 2)
+    return Chunk([topic] * count, list(values), list(values), times, headers, max(map(len, values)) * 2, times[-1])
 
 
 def permit(kafka: Kafka, topic: str, member: Membership, claims: Path, **more: Any) -> Permit:
@@ -53,7 +53,7 @@ def seen(kafka: Kafka, topic: str) -> list[bytes | None]:
 
 def test_records_and_number_stand_together(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
     written = transactions.write(permit(kafka, topic, first, tmp_path), Slot(1, 7), [chunk(topic, b"a", b"b")])
-    assert written.counts == {topic: 2}
+    assert (written.counts, written.newest) == ({topic: 2}, 1001)
     assert seen(kafka, topic) == [b"a", b"b"]
     assert [r.timestamp for r in everything(kafka, topic) if r.value == b"b"] == [1001]
     assert first.written(4) == {1: 7}

@@ -25,10 +25,10 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from orion.hub import transactions
 from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot
+from orion.runtime.lanes.streams import writer
+from orion.runtime.progress import WRITTEN
 from orion.runtime.workers import settled
 
-# The name of what a batch counts, in Spark's reports.
-WRITTEN = "written"
 # Where Spark tells a task which batch it is of.
 _BATCH = "streaming.sql.batchId"
 # What a slot comes to. The dead letters are among the records; of those that are good the time of the newest is told.
@@ -52,20 +52,11 @@ class ExactLane:
 
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start writing a frame of rows.OUTGOING."""
-        # A scheduler pool for each query: a long batch of one doesn't hold up the others.
-        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
         sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
         latest = [F.max(name).alias(name) for name in ("example", "newest")]
-        return (
-            tallies(frame, self.permit)
-            .observe(WRITTEN, *sums, *latest)
-            .writeStream.format("noop")
-            .queryName(name)
-            .outputMode("update")
-            .option("checkpointLocation", str(checkpoint))
-            .trigger(processingTime=f"{self.trigger_ms} milliseconds")
-            .start()
-        )
+        counted = tallies(frame, self.permit).observe(WRITTEN, *sums, *latest)
+        trigger = f"{self.trigger_ms} milliseconds"
+        return writer(counted, name, checkpoint).format("noop").trigger(processingTime=trigger).start()
 
 
 def tallies(frame: DataFrame, permit: Permit, batch: int | None = None) -> DataFrame:

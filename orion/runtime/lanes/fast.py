@@ -23,12 +23,12 @@ from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
 from orion.runtime.headers import Seen, partition, seen_in
+from orion.runtime.lanes.streams import writer
+from orion.runtime.progress import WRITTEN
 from orion.schema import literal
 
 # The session's own word for how many slots fast statements may hold together.
 SLOTS = "spark.orion.fastSlots"
-# The name of what a batch counts, in Spark's reports.
-WRITTEN = "written"
 
 # Order within a partition is what `orion.seen` counts on, and only an idempotent producer keeps it when it tries again.
 _PRODUCER = {"linger.ms": "0", "acks": "all", "enable.idempotence": "true", "compression.type": "none"}
@@ -61,15 +61,13 @@ class FastLane:
     def _start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         letters = F.count_if(F.col("topic") == F.lit(self.dead_letters)).alias("letters")
         counted = frame.observe(WRITTEN, F.count(F.lit(1)).alias("records"), letters)
-        frame.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
         place = f"CASE WHEN topic = {literal(self.topic)} THEN {partition(self.partitions)} END AS partition"
         written = counted.selectExpr("topic", "key", "value", "headers", place)
-        writer = written.writeStream.format("kafka").queryName(name)
+        sink = writer(written, name, checkpoint).format("kafka").option("includeHeaders", "true")
         for setting, value in (_PRODUCER | self.producer | {"bootstrap.servers": self.bootstrap}).items():
-            writer = writer.option(f"kafka.{setting}", value)
-        writer = writer.option("includeHeaders", "true").option("checkpointLocation", str(checkpoint))
+            sink = sink.option(f"kafka.{setting}", value)
         trigger: dict[str, Any] = {"realTime": f"{self.batch_ms} milliseconds"}  # PySpark's own types don't know it
-        return writer.outputMode("update").trigger(**trigger).start()
+        return sink.trigger(**trigger).start()
 
 
 _lock = threading.Lock()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 
 from tests.faults.fault import Fault
@@ -90,18 +92,12 @@ class ZombieServer(SecondServerOnCopy):
     takes_s = 90.0
 
     def strike(self, world: World, chance: Random) -> str:
-        asleep: list[Process] = world.server.family()
-        for process in reversed(asleep):
-            process.send(signal.SIGSTOP)
-        try:
+        with _asleep(world.server):
             second = self._second = self._made(world)
             world.closing(second.clear)
             second.launch()
             wait_until(lambda: second.answers or not second.runs, lambda: f"no verdict: {second.said()}", 120)
             world.feed.more(chance.randrange(50, 400))
-        finally:
-            for process in asleep:
-                process.send(signal.SIGCONT)
         return self._watched(world, second) if second.runs else _refusal(second)
 
 
@@ -113,19 +109,26 @@ class ServerFrozen(Fault):
     lasts_s = 60.0  # its sessions end after 45
 
     def strike(self, world: World, chance: Random) -> str:
-        asleep = world.server.family()
-        for process in reversed(asleep):
-            process.send(signal.SIGSTOP)
         end = time.monotonic() + self.lasts_s
-        try:
+        with _asleep(world.server):
             wait_until(lambda: time.monotonic() > end, "time stands still", self.lasts_s + 60)
-        finally:
-            for process in asleep:
-                process.send(signal.SIGCONT)
         return f"for {self.lasts_s:.0f} s"
 
     def heal(self, world: World) -> None:
         pass
+
+
+@contextmanager
+def _asleep(server: Server) -> Iterator[None]:
+    """All of a server's processes stand still."""
+    family: list[Process] = server.family()
+    for process in reversed(family):
+        process.send(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in family:
+            process.send(signal.SIGCONT)
 
 
 def _refusal(second: Server) -> str:
