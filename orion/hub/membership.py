@@ -18,12 +18,14 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
 from orion.errors import Conflict, ExternalError
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import translated
+from orion.hub.leaving import leave
 
 # Where batch numbers are noted, a partition for each slot, behind one for the run. Only the groups' offsets are used,
 # and it stays empty.
@@ -55,10 +57,11 @@ class Membership:
         self._subject = kafka.subject(group=group)
         self._lock = threading.RLock()
         self._joined = False
+        self._settled = False  # it knows all that the group has told it
         self._lost: Conflict | ExternalError | None = None
         self._closed = False
         self._consumer = kafka.consumer(group, **{**_SETTINGS, "group.instance.id": group})
-        self._consumer.subscribe(sorted(set(topics)), on_assign=self._assigned)
+        self._consumer.subscribe(sorted(set(topics)), on_assign=self._assigned, on_revoke=self._revoked)
 
     def credentials(self) -> bytes:
         """What a transaction has to show, once the group is joined; raises when another run has taken over."""
@@ -143,11 +146,16 @@ class Membership:
             if not self._closed:
                 self._closed = True
                 # Without a broker the client takes its time to say goodbye: nobody has to wait for it.
-                threading.Thread(target=self._consumer.close, name="orion-leave", daemon=True).start()
+                parting = partial(leave, self._consumer, lambda: self._settled)
+                threading.Thread(target=parting, name="orion-leave", daemon=True).start()
 
     def _assigned(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         consumer.assign([])  # Spark reads; the member only stands for it
-        self._joined = True
+        self._joined = self._settled = True
+
+    def _revoked(self, consumer: Consumer, _: list[TopicPartition]) -> None:
+        consumer.unassign()
+        self._settled = False
 
 
 def taken_over(group: str) -> Conflict:

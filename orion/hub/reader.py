@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from orion.errors import OrionError, UserError
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import translate, translated
+from orion.hub.leaving import leave
 from orion.hub.records import Place, Position, Record
 
 Commit = Literal["auto", "sync", "async", "async-sync"]
@@ -48,6 +49,7 @@ class Reader:
         self._topics = [topic] if isinstance(topic, str) else list(topic)
         self._subject = kafka.subject(topic=", ".join(self._topics))
         self._told_assigned, self._told_revoked = on_assign, on_revoke
+        self._settled = group is None  # it knows all that its group has told it
         self._assigned: set[Place] = set()
         self._ended: set[Place] = set()
         self._ends: dict[Place, int] = {}
@@ -162,7 +164,7 @@ class Reader:
                 elif self._commit_mode in ("sync", "async-sync"):
                     self._commit_now(self._shown)
         finally:
-            self._consumer.close()
+            leave(self._consumer, lambda: self._settled)
 
     def __enter__(self) -> Reader:
         return self
@@ -201,6 +203,7 @@ class Reader:
 
     def _assign(self, _: Consumer, places: list[TopicPartition]) -> None:
         come = _named(places)
+        self._settled = True
         self._assigned |= set(come)
         self._ended.clear()
         if self._told_assigned is not None:
@@ -222,6 +225,7 @@ class Reader:
             self._told_revoked(gone)
 
     def _forget(self, gone: Iterable[Place]) -> None:
+        self._settled = False
         for place in gone:
             self._assigned.discard(place)
             self._ended.discard(place)
