@@ -2,8 +2,8 @@
 
 One thread writes 1,000 records a second, each with the time it was written; another reads the results, committed ones
 only, and looks at the clock. The statement and the same query by hand (Spark's default trigger and its own Kafka sink,
-at least once) take turns on one session. Before each turn is measured it runs for some seconds: the first batches of a
-stream are the slow ones.
+at least once) take turns on one session. What runs for days is measured, so both run for most of a minute first, until
+the JVM has compiled what they do; and for some seconds before each turn, as the first batches of a stream are slow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from orion.hub.writer import Writer
 from orion.runtime.jobs import QueryJob
 from orion.runtime.kafka_source import KafkaSource
 
-RATE, WARM_S, MEASURED_S = 1_000, 6.0, 15.0
+RATE, COLD_S, WARM_S, MEASURED_S = 1_000, 40.0, 6.0, 15.0
 _FEWEST, _LONGEST_S = 100, 60.0  # a cold start on a busy machine may take longer than a warm-up
 _SPARKS_OWN = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
 _SCHEMA = "id BIGINT, amount INT, sent DOUBLE"
@@ -55,7 +55,7 @@ def contest(stage: Stage, name: str, guarantee: str, what: str) -> Measured:
     ours: list[Latencies] = []
     theirs: list[Latencies] = []
     stage.say(f"{name}: warming up")
-    _orion(stage, f"{name}-warm", guarantee, 3.0), _by_hand(stage, f"{name}-warm", 3.0)
+    _orion(stage, f"{name}-warm", guarantee, COLD_S), _by_hand(stage, f"{name}-warm", COLD_S)
     for number in range(stage.rounds):
         pair: list[tuple[Callable[[], Latencies], list[Latencies]]] = [
             (lambda n=number: _orion(stage, f"{name}-{n}", guarantee, MEASURED_S), ours),  # type: ignore[misc]

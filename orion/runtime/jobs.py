@@ -120,7 +120,8 @@ class QueryJob:
             if query.profile:
                 settings = translated_settings(profiles.of(query.profile).lane_settings())
                 permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
-            stream = ExactLane(permit, around.trigger_ms).start(frame, self.id, self.checkpoint)
+            lane = ExactLane(permit, around.trigger_ms, standing.stateful)
+            stream = lane.start(frame, self.id, self.checkpoint)
             return around.started(run, standing, stream)
         except BaseException:
             run.close()

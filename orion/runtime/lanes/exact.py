@@ -27,6 +27,7 @@ from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot
 from orion.runtime.lanes.streams import writer
 from orion.runtime.progress import WRITTEN
+from orion.runtime.simplified import simplified
 from orion.runtime.workers import settled
 
 # Where Spark tells a task which batch it is of.
@@ -49,19 +50,26 @@ class ExactLane:
 
     permit: Permit
     trigger_ms: int
+    stateful: bool = True  # what has state has it by its plan, which stays as it is
 
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start writing a frame of rows.OUTGOING."""
         sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
         latest = [F.max(name).alias(name) for name in ("example", "newest")]
-        counted = tallies(frame, self.permit).observe(WRITTEN, *sums, *latest)
+        sent = frame.selectExpr(*_SENT)
+        tally = _tallied(sent if self.stateful else simplified(sent), self.permit, None)
+        counted = tally.observe(WRITTEN, *sums, *latest)
         trigger = f"{self.trigger_ms} milliseconds"
         return writer(counted, name, checkpoint).format("noop").trigger(processingTime=trigger).start()
 
 
-def tallies(frame: DataFrame, permit: Permit, batch: int | None = None) -> DataFrame:
-    """A frame of rows.OUTGOING written, as what each slot comes to; `batch` is for those that Spark doesn't tell it."""
-    return frame.selectExpr(*_SENT).mapInArrow(_writing(permit, batch), TALLY)
+def tallies(frame: DataFrame, permit: Permit, batch: int) -> DataFrame:
+    """A batch of rows.OUTGOING written, as what each slot comes to; for those whom Spark doesn't tell its number."""
+    return _tallied(frame.selectExpr(*_SENT), permit, batch)
+
+
+def _tallied(sent: DataFrame, permit: Permit, batch: int | None) -> DataFrame:
+    return sent.mapInArrow(_writing(permit, batch), TALLY)
 
 
 # What goes to the workers. Spark measures an Arrow batch at each row that it adds, which takes the longer for lists and
