@@ -18,6 +18,7 @@ from orion import profiles, sinks
 from orion.config import Config
 from orion.errors import ExpectationFailed, Forbidden, NotFound, OrionError, UserError
 from orion.hub.broker_settings import ANY_TIME
+from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
 from orion.hub.membership import prepare_ledger
 from orion.plan.catalog import Catalog
@@ -76,7 +77,8 @@ class Engine:
         self.kafka = kafka
         self.spark = spark
         self._lock = threading.RLock()
-        self._journal = Journal(kafka, f"_{config.service_id}_catalog")
+        self._writer = DurableWriter(kafka)
+        self._journal = Journal(kafka, f"_{config.service_id}_catalog", self._writer)
         prepare_ledger(kafka, 0)
         self.catalog: Catalog = self._with_functions(self._journal.open())
         self._grounds = Grounds(kafka, Watch(kafka), config.service_id, config.data.absolute() / "writers")
@@ -179,7 +181,7 @@ class Engine:
                 self.catalog = self._journal.drop(self.catalog, PythonFunction, name)
                 return f"Function {name} was dropped."
             case InsertRow():
-                insert(self.spark, self.kafka, replace(step, source=self.schemas.written(step.source)))
+                insert(self.spark, self._writer, replace(step, source=self.schemas.written(step.source)))
                 return "1 row inserted."
             case SetProperty(name, value):
                 return f"Property {name} {'unset' if value is None else f'set to {value}'}."
@@ -373,6 +375,7 @@ class Engine:
 
     def close(self) -> None:
         self._queries.close(self.config.engine.grace_s)
+        self._writer.close()
 
 
 def _started_before_journaled(steps: tuple[Step, ...]) -> list[Step]:

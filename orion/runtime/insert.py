@@ -7,16 +7,15 @@ import time
 from pyspark.sql import DataFrame, SparkSession
 
 from orion.errors import SchemaError
-from orion.hub.kafka import Kafka
+from orion.hub.durable import DurableWriter
 from orion.hub.records import Outgoing
-from orion.hub.writer import send_all
 from orion.plan.sources import ROWTIME, Kind
 from orion.plan.steps import InsertRow
 from orion.runtime import emit, rows
 from orion.schema import quote, spark_type
 
 
-def insert(spark: SparkSession, kafka: Kafka, step: InsertRow) -> None:
+def insert(spark: SparkSession, writer: DurableWriter, step: InsertRow) -> None:
     """`step` has its source told the schemas that it writes."""
     row = insert_frame(spark, step, time.time_ns() // 1_000_000).collect()[0]
     if row.topic != step.source.topic:
@@ -26,7 +25,7 @@ def insert(spark: SparkSession, kafka: Kafka, step: InsertRow) -> None:
         raise SchemaError("NULL_KEY", f"The key of a row of {step.source.name} can't be NULL.")
     key = None if row.key is None else bytes(row.key)
     headers = tuple((h.key, h.value) for h in row.headers or ())
-    send_all(kafka, step.source.topic, [Outgoing(bytes(row.value), key, headers, timestamp=row.timestamp)])
+    writer.write(step.source.topic, Outgoing(bytes(row.value), key, headers, timestamp=row.timestamp))
 
 
 def insert_frame(spark: SparkSession, step: InsertRow, now_ms: int) -> DataFrame:

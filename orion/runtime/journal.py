@@ -11,10 +11,10 @@ from typing import assert_never
 
 import structlog
 
+from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
-from orion.hub.writer import send_all
 from orion.plan.catalog import Catalog, Entry, EntryClass
 from orion.plan.codec import dumps, loads
 from orion.plan.definitions import CustomType, PythonFunction
@@ -37,6 +37,7 @@ _CONFIG = {"cleanup.policy": "compact", "retention.ms": "-1", "min.cleanable.dir
 class Journal:
     kafka: Kafka
     topic: str
+    writer: DurableWriter
     problems: list[str] = field(default_factory=list)
 
     def open(self) -> Catalog:
@@ -77,8 +78,7 @@ class Journal:
         return replace(catalog.drop(_KINDS[word], name), version=self._write(word, name, None))
 
     def _write(self, kind: str, name: str, value: bytes | None) -> int:
-        send_all(self.kafka, self.topic, [Outgoing(value, f"{kind}/{name}".encode())])
-        return self.kafka.end_offsets(self.topic)[0]
+        return self.writer.write(self.topic, Outgoing(value, f"{kind}/{name}".encode())).offset + 1
 
 
 def _identity(entry: Entry) -> tuple[str, str]:
