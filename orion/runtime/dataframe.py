@@ -63,7 +63,8 @@ def _numbered(read: Read, count: int) -> Read:
 
 
 def with_origin(raw: DataFrame, scan: int = 0, scans: int = 1) -> DataFrame:
-    return raw.selectExpr("*", f"partition * {scans} + {scan} AS {rows.ORIGIN}")
+    origin = "partition" if scans == 1 else f"partition * {scans} + {scan}"
+    return raw.selectExpr("*", f"{origin} AS {rows.ORIGIN}")
 
 
 def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS, *, keeps_late: bool = False) -> DataFrame:

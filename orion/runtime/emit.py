@@ -9,14 +9,12 @@ from orion.hub.dead_letters import ATTEMPT, OF_LANES, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.headers import Own
-from orion.runtime.scan import DAY, DAY_END, NO_HEADERS, event_time
+from orion.runtime.scan import NO_HEADERS, event_time
 from orion.schema import Role, literal, quote
 
 _NO_LETTER = "CAST(NULL AS STRUCT<bad: STRING, topic: STRING, partition: INT, offset: BIGINT, stamp: BIGINT>)"
 _SIDES = (Role.KEY, Role.VALUE)
 _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
-# A letter from the future has its batch's day: brokers may refuse its own, and a topic would keep it too long.
-_LETTER_TIME = f"if({rows.STAMP} < {DAY_END}, {rows.STAMP}, {DAY})"
 _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 
 
@@ -57,7 +55,7 @@ def routed(frame: DataFrame, sink: Source, dead_letters: str, own: Own | None = 
         f"if({good}, '{sink.topic}', '{dead_letters}') AS topic",
         f"if({good}, {key}, {rows.RAW_KEY}) AS key",
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {rows.RAW_VALUE} WHEN NOT {rows.DELETED} THEN {value} END AS value",
-        f"if({good}, {_time(sink)}, {_LETTER_TIME}) AS timestamp",
+        f"if({good}, {_time(sink)}, {rows.STAMP}) AS timestamp",
         f"if({good}, {_headers(frame)}, {_own_headers(frame)}) AS headers",
         _origin(frame),
         f"CASE WHEN {rows.BAD} IS NOT NULL THEN {_letter()} END AS letter",
@@ -121,7 +119,7 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
         f"'{dead_letters}' AS topic",
         f"{rows.RAW_KEY} AS key",
         f"{rows.RAW_VALUE} AS value",
-        f"{_LETTER_TIME} AS timestamp",
+        f"{rows.STAMP} AS timestamp",
         f"{_own_headers(frame)} AS headers",
         _origin(frame),
         f"{_letter()} AS letter",
@@ -152,8 +150,11 @@ def told(records: DataFrame) -> DataFrame:
     lanes = ", ".join(map(literal, OF_LANES))
     own = f"filter(headers, h -> NOT startswith(h.key, '{OURS}') OR h.key IN ({lanes}))"
     headers = f"concat(coalesce({own}, array()), array({', '.join(entries)}))"
+    # A letter from the future has the present day: brokers may refuse its own, and a topic would keep it too long.
+    today = "unix_date(current_date()) * 86400000L"
+    stamp = f"if(letter IS NULL OR timestamp < {today} + 86400000L, timestamp, {today}) AS timestamp"
     return records.selectExpr(
-        "topic", "key", "value", "timestamp", f"if(letter IS NULL, headers, {headers}) AS headers", "origin"
+        "topic", "key", "value", stamp, f"if(letter IS NULL, headers, {headers}) AS headers", "origin"
     )
 
 

@@ -14,10 +14,10 @@ KEY, VALUE = "__k", "__v"
 NO_HEADERS = "CAST(NULL AS ARRAY<STRUCT<key: STRING, value: BINARY>>)"
 # A column that a reader of topics may add: the latest time that a record may have.
 LATEST = "latest"
-# Where the day of the batch begins and ends. A finer time would stand as a number in the code of every batch, which
-# Spark would compile each time, and the JVM never get to make fast.
-DAY = "unix_date(current_date()) * 86400000L"
-DAY_END = f"({DAY} + 86400000L)"
+# Where the day of the batch ends. A finer time would stand as a number in the code of every batch, which Spark would
+# compile each time, and the JVM never get to make fast. With a column in it there is nothing that Spark could fold into
+# a constant: it would look through the whole plan once more after that, at every batch.
+DAY_END = "(unix_date(date_add(current_date(), partition * 0)) * 86400000L + 86400000L)"
 
 
 def decoded(raw: DataFrame, source: Source) -> DataFrame:
@@ -46,8 +46,8 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *(f"{e} AS {name}" for name, e in bounds.items()),
     ]
     wrong = (
-        f"CASE WHEN key IS NOT NULL AND {key.bad} THEN concat('KEY_UNREADABLE: ', {key.reason}) "
-        f"WHEN value IS NOT NULL AND {value.bad} THEN concat('VALUE_UNREADABLE: ', {value.reason}) END"
+        f"CASE WHEN key IS NOT NULL AND {key.bad} THEN 'KEY_UNREADABLE: ' {key.reason} "
+        f"WHEN value IS NOT NULL AND {value.bad} THEN 'VALUE_UNREADABLE: ' {value.reason} END"
     )
     frame = frame.selectExpr(
         *columns,

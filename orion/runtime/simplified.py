@@ -26,6 +26,8 @@ _RULES = (
     "RemoveNoopOperators",
     "SimplifyExtractValueOps",
 )
+# Would take the time of a batch for a constant.
+_FOLDING = "ConstantFolding"
 _ROUNDS = 5
 
 
@@ -33,8 +35,10 @@ def simplified(frame: DataFrame) -> DataFrame:
     """The same rows by a smaller plan."""
     spark = frame.sparkSession
     jvm: Any = spark._jvm
-    rules = [getattr(jvm.org.apache.spark.sql.catalyst.optimizer, name) for name in _RULES]
     plan = frame._jdf.queryExecution().analyzed()
+    timeless = not plan.containsPattern(jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE())
+    names = (*_RULES, _FOLDING) if timeless else _RULES
+    rules = [getattr(jvm.org.apache.spark.sql.catalyst.optimizer, name) for name in names]
     for _ in range(_ROUNDS):
         before = plan
         for rule in rules:

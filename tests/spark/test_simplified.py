@@ -27,7 +27,8 @@ def test_the_same_rows_come_of_a_smaller_plan(spark: SparkSession) -> None:
 
 
 def test_a_batchs_time_is_left_to_the_batch(spark: SparkSession) -> None:
-    frame = spark.range(1).selectExpr("current_date() AS day", "current_timestamp() AS now", "unix_timestamp() AS s")
-    told = plan(simplified(frame))
+    timed = spark.range(1).selectExpr("current_date() AS day", "current_timestamp() AS now", "unix_timestamp() AS s")
+    told = plan(simplified(timed))
     assert "current_date(" in told
     assert told.count("current_timestamp(") == 2
+    assert "3 AS n" in plan(simplified(spark.range(1).selectExpr("1 + 2 AS n")))

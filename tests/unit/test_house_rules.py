@@ -87,7 +87,7 @@ def test_no_class_has_a_name_that_says_nothing() -> None:
 
 
 def test_no_batch_has_code_of_its_own() -> None:
-    """Spark writes a stream's `current_timestamp()` into the code that it compiles for each batch; see scan.DAY."""
+    """Spark writes a stream's `current_timestamp()` into the code that it compiles for each batch; see scan.DAY_END."""
     told = [p for p in _files(".py") if "orion/runtime" in p.as_posix() and "current_timestamp" in p.read_text("utf-8")]
     assert _shown(told) == []
 

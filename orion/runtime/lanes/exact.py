@@ -8,6 +8,7 @@ orion.hub.transactions), and nothing is left for a sink to do. A batch is one jo
 from __future__ import annotations
 
 import json
+import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -112,15 +113,18 @@ def _chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk
         topics = [permit.topic] * batch.num_rows
         own = _headers(headers)
         made: dict[int, transactions.Headers] = {at: list(pairs) for at, pairs in own.items()}
+        stamps, now = stamped.to_numpy().tolist(), time.time_ns() // 1_000_000
         for at in _filled(letters):
             topics[at] = permit.letters
+            # One from the future has the present time: brokers may refuse its own, and a topic would keep it too long.
+            stamps[at] = min(stamps[at], now)
             letter = json.loads(letters[at].as_py())
             made[at] = list(telling(letter["bad"], letter, own.get(at, [])))
         yield Chunk(
             topics,
             _listed(keys),
             _listed(values),
-            stamped.to_numpy().tolist(),
+            stamps,
             [made.get(at) for at in range(batch.num_rows)] if made else None,
             _longest(keys) + _longest(values),
             pc.max(stamped.filter(letters.is_null())).as_py() or 0,
