@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 # Nothing a developer has in the environment changes a test.
 for name in [n for n in os.environ if n.startswith("ORION_") and n != "ORION_CACHE"]:
     del os.environ[name]
+
+# How long an example takes is the machine's, and no part of what is tested.
+settings.register_profile("orion", deadline=None)
+settings.load_profile("orion")
 
 
 @pytest.fixture(scope="session")

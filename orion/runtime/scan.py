@@ -46,8 +46,8 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *(f"{e} AS {name}" for name, e in bounds.items()),
     ]
     wrong = (
-        f"CASE WHEN key IS NOT NULL AND {key.bad} THEN 'KEY_UNREADABLE: ' {key.reason} "
-        f"WHEN value IS NOT NULL AND {value.bad} THEN 'VALUE_UNREADABLE: ' {value.reason} END"
+        f"CASE WHEN key IS NOT NULL AND {key.bad} THEN {_told('KEY_UNREADABLE', key.reason)} "
+        f"WHEN value IS NOT NULL AND {value.bad} THEN {_told('VALUE_UNREADABLE', value.reason)} END"
     )
     frame = frame.selectExpr(
         *columns,
@@ -65,6 +65,11 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *added,
     )
     return _with_time(_without_empty(frame, source), source)
+
+
+def _told(code: str, reason: str) -> str:
+    """A reason with its code. Spark's parser makes one text of two that stand side by side."""
+    return f"'{code}: ' {reason}" if reason.startswith("'") else f"concat('{code}: ', {reason})"
 
 
 def _order(arrival: str) -> str:
