@@ -2,7 +2,8 @@
 
 Spark optimizes the plan of a stream anew for each of its batches, and finds the same simplifications each time: for a
 small batch that takes as long as the work itself. So the rules that make the plan smaller have run once when a stream
-starts, and find nothing left to do later on. None of them looks at the clock: the time of a batch stays the batch's.
+starts, and find nothing left to do later on. The time of a batch stays the batch's: what would make a constant of it
+is left out where a plan asks for the time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _RULES = (
     "RemoveNoopOperators",
     "SimplifyExtractValueOps",
 )
-# Would take the time of a batch for a constant.
+# Would take the time of the start for a constant.
 _FOLDING = "ConstantFolding"
 _ROUNDS = 5
 

@@ -13,9 +13,9 @@ from orion.errors import Conflict
 from orion.hub import dead_letters
 from orion.hub.dead_letters import DeadLetters, Repaired
 from orion.hub.kafka import Kafka
-from orion.hub.reader import Reader
-from orion.hub.records import Headers, Outgoing, Position, Record
+from orion.hub.records import Headers, Outgoing
 from orion.hub.writer import send_all
+from tests.scenarios.conftest import everything
 from tests.services.conftest import PATIENCE, Orion
 
 
@@ -41,14 +41,6 @@ def dead(kafka: Kafka, topic: str) -> Iterator[str]:
     send_all(kafka, f"dlq.{topic}", [*found, letter(topic, 3, b"{}", "LATE_ROW")])
     yield topic
     kafka.delete_topic(f"dlq.{topic}")
-
-
-def everything(kafka: Kafka, topic: str) -> list[Record]:
-    found: list[Record] = []
-    with Reader(kafka, topic, Position("earliest")) as reader:
-        while not reader.at_end:
-            found += reader.read(1000, 0.5)
-    return sorted(found, key=lambda r: (r.partition, r.offset))
 
 
 def test_letters_are_listed_and_shown(orion: Orion, dead: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,16 +10,12 @@ import pytest
 from orion.errors import OrionError
 from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
-from orion.hub.reader import Reader
-from orion.hub.records import Outgoing, Position
+from orion.hub.records import Outgoing
+from tests.scenarios.conftest import everything
 
 
 def values(kafka: Kafka, topic: str) -> list[bytes | None]:
-    found = []
-    with Reader(kafka, topic, Position("earliest")) as reader:
-        while not reader.at_end:
-            found += [record.value for record in reader.read(100, 0.5)]
-    return found
+    return [record.value for record in everything(kafka, topic)]
 
 
 def test_records_are_there_when_it_says_so_from_any_thread(kafka: Kafka) -> None:
@@ -34,15 +30,15 @@ def test_records_are_there_when_it_says_so_from_any_thread(kafka: Kafka) -> None
     assert writer.write("durable", Outgoing(b"again")).offset == 200
 
 
-def test_a_topic_that_was_made_anew_is_written_like_any_other(kafka: Kafka) -> None:
+def test_a_topic_that_was_made_anew_is_written_like_any_other(
+    kafka: Kafka, until: Callable[[Callable[[], bool]], None]
+) -> None:
     kafka.create_topic("durable-anew", 1)
     writer = DurableWriter(kafka)
     for n in range(3):
         writer.write("durable-anew", Outgoing(b"old %d" % n))
     kafka.delete_topic("durable-anew")
-    end = time.monotonic() + 30
-    while kafka.present(["durable-anew"]) and time.monotonic() < end:
-        pass
+    until(lambda: not kafka.present(["durable-anew"]))
     kafka.create_topic("durable-anew", 1)
     for n in range(3):
         writer.write("durable-anew", Outgoing(b"new %d" % n))
