@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 with-tests = $(strip $(foreach name,$(1),$(if $(shell find tests/$(name) -name 'test_*.py' 2>/dev/null),tests/$(name))))
 QUICK_TESTS = $(call with-tests,unit golden)
-SLOW_TESTS = $(call with-tests,contracts spark conformance services scenarios faults)
+SLOW_TESTS = $(call with-tests,contracts spark conformance services scenarios console faults)
 COMPILE := $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 
@@ -23,19 +23,19 @@ demo: setup  ## the music-streaming demo, live until Ctrl-C, or for DEMO_SECONDS
 	@$(PYTHON) -m examples.music
 
 test: check  ## all tests, on a real broker and a real Spark
-	$(if $(SLOW_TESTS),$(PYTHON) -m pytest -q $(SLOW_TESTS))
+	$(if $(SLOW_TESTS),$(PYTHON) -m pytest -q -n 2 --dist loadfile --durations=15 $(SLOW_TESTS))
 
 check: setup  ## format, lint, import contracts, types, unit and golden tests
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/lint-imports
 	.venv/bin/mypy
-	$(PYTHON) -m pytest -q $(QUICK_TESTS)
+	$(PYTHON) -m pytest -q -n 2 $(QUICK_TESTS)
 
 unit: setup  ## the tests that need neither broker nor Spark
-	$(PYTHON) -m pytest -q $(QUICK_TESTS)
+	$(PYTHON) -m pytest -q -n 2 $(QUICK_TESTS)
 
-conformance: setup  ## the SQL against ksqlDB's own tests, where they are at hand; CASES=visible.jsonl for all
+conformance: setup  ## the SQL against ksqlDB's own tests, where they are at hand; CASES=visible.jsonl or pull_visible.jsonl for more
 	$(PYTHON) scripts/conformance.py $(CASES)
 
 SEED ?= 1

@@ -1,6 +1,7 @@
 """Benchmarks: Orion beside the same job written by hand, in one run, as ratios. `make bench` runs them all.
 
-A benchmark is one module and one name in NAMES; it has `measure(stage) -> Measured`.
+A benchmark is one module and one name in NAMES; it has `measure(stage) -> Measured`, or None
+where this machine lacks what it needs.
 """
 
 NAMES = (
@@ -16,4 +17,8 @@ NAMES = (
     "registry_load",
     "registry_lookup",
     "registry_http",
+    "http_clients",
+    "pull_lookup",
+    "jdbc_sink",
+    "jdbc_sink_mysql",
 )

@@ -124,12 +124,13 @@ def fresh_platform(data: Path, console: Console) -> Iterator[Platform]:
 def _logging_to(path: Path) -> Iterator[None]:
     """Orion's own log lines go to a file: on the screen they would fall between the panels."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    before = structlog.get_config()
     with path.open("a", encoding="utf-8") as file:
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(file))
         try:
             yield
         finally:
-            structlog.reset_defaults()
+            structlog.configure(**before)
 
 
 def _dimly(console: Console) -> Callable[[str], None]:

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
-    from orion.clients import Consumer, Message, Producer, Receipt
+    from orion.clients import Consumer, Message, Producer, Receipt, connect
 
-__all__ = ["Consumer", "Message", "Producer", "Receipt", "Udf", "udf"]
+__all__ = ["Consumer", "Message", "Producer", "Receipt", "Udf", "connect", "udf"]
 
 __version__ = "0.1.0"
 
@@ -44,6 +44,6 @@ def udf(function: F | str | None = None, *, name: str | None = None) -> F | Call
 
 def __getattr__(name: str) -> Any:
     """The clients come when they are first asked for: a worker that only needs `udf` loads no Kafka client."""
-    if name in ("Consumer", "Message", "Producer", "Receipt"):
+    if name in ("Consumer", "Message", "Producer", "Receipt", "connect"):
         return getattr(import_module("orion.clients"), name)
     raise AttributeError(f"module 'orion' has no attribute {name!r}")

@@ -4,61 +4,70 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from orion import __version__, sinks
+from orion import __version__, feeds, sinks
 from orion.errors import InternalError, OrionError
 from orion.ksql.functions import functions
 from orion.ksql.functions import signatures as written
 from orion.ksql.functions.declare import Function
 from orion.ksql.python_functions import declared
 from orion.ksql.session import Session
+from orion.options import shown
 from orion.plan import explain, lanes
+from orion.plan.commands import command_id
 from orion.plan.definitions import PythonFunction
 from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
+    Ask,
     AssertTopic,
     Describe,
     Explain,
     Plan,
     PrintTopic,
+    Pull,
     Push,
     ReplaceQuery,
     Show,
     StartQuery,
 )
 from orion.registry.access import without_login
+from orion.runtime.connectors import standing
 from orion.runtime.engine import Engine
 from orion.runtime.queries import QueryStatus
 from orion.schema import Array, Decimal, Map, Role, Scalar, Schema, SqlType, Struct
+from orion.serving.feed import TableStatus
+from orion.serving.tables import Tables
 
 Entity = dict[str, Any]
 
 
-def answer(ask: Show | Describe | Explain | Push | PrintTopic, text: str, engine: Engine, session: Session) -> Entity:
+def answer(ask: Ask, text: str, engine: Engine, session: Session, tables: Tables | None = None) -> Entity:
     match ask:
         case Show():
-            shown = _show(ask, engine, session)
+            shown = _show(ask, engine, session, tables)
         case Describe():
-            shown = _describe(ask, engine)
+            shown = _describe(ask, engine, tables)
         case Explain():
             shown = _explain(ask, engine)
-        case Push() | PrintTopic():
+        case Push() | Pull() | PrintTopic():
             raise InternalError("NOT_AN_ENTITY", "A query that streams has an endpoint of its own.")
         case _:
             assert_never(ask)
     return {**shown, "statementText": text, "warnings": []}
 
 
-def done(plan: Plan, message: str) -> Entity:
-    """The answer to a statement that did something."""
+def done(plan: Plan, message: str, version: int) -> Entity:
+    """The answer to a statement that did something; `version` is the journal's after it."""
     first = plan.steps[0] if plan.steps else None
     if isinstance(first, AssertTopic):
         told: Entity = {"@type": "assert_topic", "topicName": first.topic, "exists": first.exists}
         return {**told, "statementText": plan.statement, "warnings": []}
     started = next((s.query.id for s in plan.steps if isinstance(s, StartQuery | ReplaceQuery)), None)
+    command = command_id(plan.steps)
     return {
         "@type": "currentStatus",
         "statementText": plan.statement,
+        **({} if command is None else {"commandId": command, "commandSequenceNumber": version}),
         "commandStatus": {"status": "SUCCESS", "message": message, "queryId": started},
         "warnings": [],
     }
@@ -67,7 +76,7 @@ def done(plan: Plan, message: str) -> Entity:
 # ---- SHOW --------------------------------------------------------------------------------------------------------
 
 
-def _show(ask: Show, engine: Engine, session: Session) -> Entity:
+def _show(ask: Show, engine: Engine, session: Session, tables: Tables | None) -> Entity:
     catalog = engine.catalog
     match ask.what:
         case "TOPICS":
@@ -75,7 +84,7 @@ def _show(ask: Show, engine: Engine, session: Session) -> Entity:
         case "STREAMS" | "TABLES" as kind:
             found = [s for s in catalog.sources.values() if s.kind == kind[:-1]]
             if ask.extended:
-                return _descriptions(found, engine)
+                return _descriptions(found, engine, True, tables)
             return {"@type": kind.lower(), kind.lower(): [_listed(s) for s in found]}
         case "QUERIES":
             if ask.extended:
@@ -99,10 +108,11 @@ def _show(ask: Show, engine: Engine, session: Session) -> Entity:
             known = [{"name": n, "value": v} for n, v in sorted(session.variables.items())]
             return {"@type": "variables", "variables": known}
         case "CONNECTORS":
-            running = [] if ask.only == "SOURCE" else [_connector(c, engine) for c in catalog.connectors.values()]
-            return {"@type": "connector_list", "connectors": running}
+            asked = [c for c in catalog.connectors.values() if ask.only in (None, c.direction)]
+            return {"@type": "connector_list", "connectors": [_connector(c, engine) for c in asked]}
         case "CONNECTOR PLUGINS":
-            plugins = [{"className": name, "type": "sink", "version": __version__} for name in sinks.NAMES]
+            kinds = [(name, "sink") for name in sinks.NAMES] + [(name, "source") for name in feeds.NAMES]
+            plugins = [{"className": name, "type": kind, "version": __version__} for name, kind in kinds]
             return {"@type": "connector_plugins_list", "connectorsPlugins": plugins}
         case _:
             assert_never(ask.what)
@@ -198,27 +208,49 @@ def _properties(engine: Engine, session: Session) -> list[Entity]:
 
 
 def _connector(connector: Connector, engine: Engine) -> Entity:
-    status = next((s for s in engine.statuses() if s.id == connector.name), None)
+    tasks = engine.connectors.tasks(connector.name)
+    state, error = standing(tasks, connector.wanted)
     return {
         "name": connector.name,
-        "type": "SINK",
+        "type": connector.direction.value,
         "className": connector.plugin,
-        "state": status.state if status else "ERROR",
-        **(_measures(status) if status else {}),
+        "state": state,
+        **_summed([t.status for t in tasks]),
+        "error": error,
+    }
+
+
+def _summed(statuses: list[QueryStatus]) -> Entity:
+    """What the tasks of a connector come to."""
+    if len(statuses) == 1:
+        return _measures(statuses[0])
+    lags = [s.lag for s in statuses]
+    fresh = [s.freshness_ms for s in statuses if s.freshness_ms is not None]
+    return {
+        "rowsIn": sum(s.rows_in for s in statuses),
+        "rowsOut": sum(s.rows_out for s in statuses),
+        "deadLetters": sum(s.dead_letters for s in statuses),
+        "lateRows": 0,
+        "lag": sum(lag or 0 for lag in lags) if any(lag is not None for lag in lags) else None,
+        "rate": round(sum(s.rate for s in statuses), 1),
+        "restarts": sum(s.restarts for s in statuses),
+        "freshnessMs": max(fresh, default=None),
+        "consumerGroup": None,
+        "warning": next((s.warning for s in statuses if s.warning), None),
     }
 
 
 # ---- DESCRIBE ----------------------------------------------------------------------------------------------------
 
 
-def _describe(ask: Describe, engine: Engine) -> Entity:
+def _describe(ask: Describe, engine: Engine, tables: Tables | None) -> Entity:
     match ask.what:
         case "SOURCE":
             source = engine.catalog.sources[ask.name]
-            return {"@type": "sourceDescription", "sourceDescription": _source(source, engine, ask.extended)}
+            return {"@type": "sourceDescription", "sourceDescription": _source(source, engine, ask.extended, tables)}
         case "STREAMS" | "TABLES" as kind:
             found = [s for s in engine.catalog.sources.values() if s.kind == kind[:-1]]
-            return _descriptions(found, engine, ask.extended)
+            return _descriptions(found, engine, ask.extended, tables)
         case "FUNCTION":
             own = engine.catalog.functions.get(ask.name)
             return {"@type": "describe_function", **(_python_function(own) if own else _function(ask.name))}
@@ -228,24 +260,31 @@ def _describe(ask: Describe, engine: Engine) -> Entity:
             assert_never(ask.what)
 
 
-def _descriptions(sources: list[Source], engine: Engine, extended: bool = True) -> Entity:
-    return {"@type": "source_descriptions", "sourceDescriptions": [_source(s, engine, extended) for s in sources]}
+def _descriptions(sources: list[Source], engine: Engine, extended: bool, tables: Tables | None) -> Entity:
+    described = [_source(s, engine, extended, tables) for s in sources]
+    return {"@type": "source_descriptions", "sourceDescriptions": described}
 
 
 def _connector_description(connector: Connector, engine: Engine) -> Entity:
     status = _connector(connector, engine)
+    tasks = [
+        {"id": t.number, "topic": t.topic, "state": t.status.state, "worker_id": "orion", "trace": t.status.error}
+        for t in engine.connectors.tasks(connector.name)
+    ]
     running = {"state": status["state"], "worker_id": "orion", "trace": status.get("error")}
     return {
         "@type": "connector_description",
         "connectorClass": connector.plugin,
-        "status": {**status, "connector": running, "tasks": [{"id": 0, **running}]},
+        "status": {**status, "connector": running, "tasks": tasks},
         "sources": [_source(s, engine, False) for s in connector.sources],
         "topics": [s.topic for s in connector.sources],
-        "options": {**dict(connector.options), "errors.tolerance": connector.tolerance},
+        "options": {**shown(dict(connector.options)), "errors.tolerance": connector.tolerance},
+        "statement": connector.statement,
+        "loads": engine.connectors.loads(connector.name),
     }
 
 
-def _source(source: Source, engine: Engine, extended: bool) -> Entity:
+def _source(source: Source, engine: Engine, extended: bool, tables: Tables | None = None) -> Entity:
     catalog = engine.catalog
     states = {s.id: s for s in engine.statuses()}
     readers = [q for q in catalog.readers_of(source.name) if q in catalog.queries]
@@ -269,7 +308,27 @@ def _source(source: Source, engine: Engine, extended: bool) -> Entity:
         "statistics": "",
         "errorStats": "",
     }
-    return described | (_statistics(source, engine) if extended else {})
+    if not extended:
+        return described
+    kept = tables.status(source.name) if tables is not None else None
+    told = _statistics(source, engine)
+    return described | told | (_kept(kept, told) if kept is not None else {})
+
+
+def _kept(status: TableStatus, told: Entity) -> Entity:
+    """How the table that pull queries are answered from is doing."""
+    behind = "it isn't known how far behind" if status.lag is None else f"{status.lag} records behind"
+    age = "" if status.age_s is None else f", up with its topic {status.age_s:.1f} s ago"
+    text = f"{told['statistics']}; rows for pull queries: {status.rows}, {behind}{age}"
+    table = {
+        "state": status.state,
+        "rows": status.rows,
+        "lag": status.lag,
+        "ageMs": None if status.age_s is None else round(status.age_s * 1000),
+        "badRecords": status.bad_records,
+        "error": status.error,
+    }
+    return {"statistics": text, "errorStats": status.error or "", "table": table}
 
 
 def _statistics(source: Source, engine: Engine) -> Entity:

@@ -19,22 +19,28 @@ from orion.hub.embedded import EmbeddedCluster
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
-from orion.plan.steps import PrintTopic, Push
+from orion.ksql.pull.patience import DEADLINE_S, Offsets
+from orion.plan.steps import PrintTopic, Pull, Push
 from orion.plan.tolerance import ALL
 from orion.plan.tolerance import PROPERTY as TOLERANCE
+from orion.pulling import Pulls
 from orion.registry.access import Access, Local, Remote
 from orion.registry.log import KafkaLog
 from orion.registry.store import Registry
 from orion.runtime import session
 from orion.runtime.engine import Engine
+from orion.runtime.managed import ManagedConnectors
 from orion.runtime.push import PushQuery
 from orion.runtime.queries import QueryStatus
+from orion.serving.pull import Pulled
+from orion.serving.tables import Tables
 
 Entity = dict[str, Any]
 
 
 # Queries wait for the registry's answer: one that doesn't come soon counts as away, and is asked for again.
 _REGISTRY_S = 5.0
+_ELSEWHERE = "Use push for SELECT ... EMIT CHANGES and PRINT, execute for all other statements."
 
 
 def _silent(_: str) -> None:
@@ -50,10 +56,13 @@ class Orion:
         closing: ExitStack,
         cluster: EmbeddedCluster | None = None,
         registry: Registry | None = None,
+        tables: Tables | None = None,
     ) -> None:
         self.engine = engine
+        self.pulls = Pulls(engine, tables)
         self.registry = registry  # the one of this process, if it runs one
         self._closing = closing
+        closing.callback(self.pulls.close)
         self._cluster = cluster
 
     @classmethod
@@ -86,14 +95,21 @@ class Orion:
             engine = Engine(config, kafka, spark, _access(config, registry))
             stack.callback(engine.close)
             engine.restore(progress)
-            return cls(engine, stack.pop_all(), cluster, registry)
+            tables = _tables(engine)  # before the stack is given away: what fails here closes the rest
+            return cls(engine, stack.pop_all(), cluster, registry, tables)
 
     @classmethod
-    def over(cls, engine: Engine) -> Self:
+    def over(cls, engine: Engine, registry: Registry | None = None) -> Self:
         """The platform over an engine whose broker and Spark belong to somebody else, and outlive it."""
         with ExitStack() as stack:
             stack.callback(engine.close)
-            return cls(engine, stack.pop_all())
+            tables = _tables(engine)
+            return cls(engine, stack.pop_all(), registry=registry, tables=tables)
+
+    @property
+    def tables(self) -> Tables | None:
+        """Those that pull queries are answered from, if they are."""
+        return self.pulls.tables
 
     @property
     def bootstrap(self) -> str:
@@ -102,6 +118,11 @@ class Orion:
     @property
     def kafka(self) -> Kafka:
         return self.engine.kafka
+
+    @property
+    def connectors(self) -> ManagedConnectors:
+        """All connectors, for those who manage them by other means than SQL."""
+        return ManagedConnectors(self.engine)
 
     @property
     def spark(self) -> session.Spark:
@@ -130,23 +151,51 @@ class Orion:
         plan = ksql.compile(
             text, self.engine.catalog, session.properties, session.variables, self.engine.schemas, self.engine.defaults
         )
-        if isinstance(plan.ask, Push | PrintTopic):
+        if isinstance(plan.ask, Push | Pull | PrintTopic):
             raise UserError(
                 "STREAMING_STATEMENT",
                 "SELECT and PRINT give a stream of rows, not an answer.",
                 hint="Send it to /query-stream, or use `orion sql`.",
             )
         if plan.ask is not None:
-            return answers.answer(plan.ask, plan.statement, self.engine, session), session
+            return answers.answer(plan.ask, plan.statement, self.engine, session, self.tables), session
         told = self.engine.perform(plan)
+        if self.tables is not None:
+            self.tables.follow(self.engine.catalog)
         for step in plan.steps:
             session = session.after(step)
-        return answers.done(plan, told), session
+        return answers.done(plan, told, self.engine.catalog.version), session
 
     def explain(self, statement: str) -> str:
         """What a statement would do."""
         entity = self.execute(f"EXPLAIN {statement.rstrip().rstrip(';')};")[0]
         return str(entity["queryDescription"]["executionPlan"])
+
+    def pull(
+        self,
+        statement: str,
+        properties: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+        *,
+        seen: Offsets | None = None,
+        deadline_s: float = DEADLINE_S,
+    ) -> Pulled:
+        """The rows of a SELECT without EMIT, as they are now.
+
+        With `seen`, offsets by topic and partition, as they are once the tables have these records. What isn't so
+        before the deadline raises ExternalError.
+        """
+        found = self.pulls.plan(statement, properties, variables)
+        if found is None:
+            raise UserError("NOT_A_PULL_QUERY", "Only a SELECT without EMIT is answered at once.", hint=_ELSEWHERE)
+        return self.pulls.answer(*found, seen, deadline_s)
+
+    def query(
+        self, statement: str, properties: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None
+    ) -> Pulled | PushQuery | Iterator[Record | None]:
+        """What any statement gives that gives rows: those of a pull query at once, others as they come."""
+        found = self.pulls.query(statement, properties, variables)
+        return self.push(statement, properties, variables) if found is None else found
 
     def push(
         self, statement: str, properties: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None
@@ -161,6 +210,9 @@ class Orion:
                 return self.engine.push(query)
             case PrintTopic():
                 return self._print(plan.ask)
+            case Pull():
+                hint = "Add EMIT CHANGES to follow the rows, or ask for them by pull."
+                raise UserError("NOT_A_PUSH_QUERY", "A SELECT without EMIT gives rows once.", hint=hint)
             case _:
                 raise UserError(
                     "NOT_A_QUERY", "Only SELECT and PRINT give rows.", hint="Send other statements to /ksql."
@@ -192,7 +244,7 @@ class Orion:
             calm = calm + 1 if all(s.lag == 0 for s in running) else 0
             if calm >= 3:
                 return True
-            time.sleep(0.3)
+            time.sleep(0.1)
         return False
 
     def close(self) -> None:
@@ -203,6 +255,16 @@ class Orion:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tables(engine: Engine) -> Tables | None:
+    """The tables that answer, if they do."""
+    config = engine.config
+    if not config.serving.enabled:
+        return None
+    made = Tables(engine.kafka, engine.schemas.by_id, config.data.absolute(), config.serving)
+    made.follow(engine.catalog)
+    return made
 
 
 def _access(config: Config, registry: Registry | None) -> Access | None:

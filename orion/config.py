@@ -39,7 +39,9 @@ class Hub(Section):
     port: int = Field(default=0, description="port of the first embedded broker; 0 picks a free one and keeps it")
     heap: str = Field(default="512m", description="heap of an embedded broker")
     partitions: int = Field(
-        default=2, ge=1, description="partitions of a topic that `orion topics create` makes without saying"
+        default=2,
+        ge=1,
+        description="partitions of a topic that `orion topics create` or a capture of a database makes without saying",
     )
 
 
@@ -86,6 +88,20 @@ class Web(Section):
 
     host: str = Field(default="127.0.0.1", description="address to bind; loopback unless told otherwise")
     port: int = Field(default=8088, ge=0, le=65535, description="port; 0 picks a free one")
+    max_body_bytes: int = Field(
+        default=16 << 20, ge=1, description="most bytes of a request that brings records; more is answered with 413"
+    )
+    queue_bytes: int = Field(
+        default=32 << 20,
+        ge=1,
+        description="bytes of records from requests that may wait for the brokers; more is answered with 429",
+    )
+    delivery_s: float = Field(
+        default=30.0, gt=0, description="seconds that the brokers have to take a record from a request"
+    )
+    consumer_idle_s: float = Field(
+        default=300.0, gt=0, description="seconds after which a consumer instance that nobody asks is closed"
+    )
 
 
 class Registry(Section):
@@ -97,6 +113,30 @@ class Registry(Section):
     )
     host: str = Field(default="127.0.0.1", description="address to bind; loopback unless told otherwise")
     port: int = Field(default=8081, ge=0, le=65535, description="port; 0 picks a free one")
+
+
+class Serving(Section):
+    """Tables that answer pull queries, kept in DuckDB under the data folder."""
+
+    enabled: bool = Field(default=True, description="whether tables are kept for pull queries")
+    memory_limit: str = Field(
+        default="512MB",
+        pattern=r"^\d+(\.\d+)?\s*([KMGT]i?B)$",
+        description="most memory that DuckDB takes; what doesn't fit is on disk",
+    )
+    hot_rows: int = Field(
+        default=20_000, ge=0, description="keys whose last look-ups are kept at hand until their rows change; 0: none"
+    )
+
+
+class Postgres(Section):
+    """The door for clients of PostgreSQL's: BI tools read tables through it. A port that isn't asked for gives way."""
+
+    enabled: bool = Field(default=True, description="whether `orion up` opens it")
+    host: str = Field(
+        default="127.0.0.1", description="address to bind; whoever reaches it can read every table, without a password"
+    )
+    port: int = Field(default=5433, ge=0, le=65535, description="port; 0 picks a free one")
 
 
 class Functions(Section):
@@ -132,6 +172,8 @@ class Config(BaseSettings):
     engine: Engine = Engine()
     web: Web = Web()
     registry: Registry = Registry()
+    serving: Serving = Serving()
+    postgres: Postgres = Postgres()
     functions: Functions = Functions()
 
     @classmethod

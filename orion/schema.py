@@ -103,6 +103,39 @@ def spark_type(type_: SqlType) -> str:
             assert_never(type_)
 
 
+def duckdb_type(type_: SqlType) -> str:
+    """The type in DuckDB's DDL. TIME is the milliseconds of the day here too."""
+    match type_:
+        case Scalar.BYTES:
+            return "BLOB"
+        case Scalar.STRING:
+            return "VARCHAR"
+        case Scalar.TIME:
+            return "INTEGER"
+        case Scalar():
+            return type_.value
+        case Decimal(precision, scale):
+            return f"DECIMAL({precision},{scale})"
+        case Array(element):
+            return f"{duckdb_type(element)}[]"
+        case Map(key, value):
+            return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
+        case Struct(fields):
+            return f"STRUCT({', '.join(f'{duckdb_name(f.name)} {duckdb_type(f.type)}' for f in fields)})"
+        case _:
+            assert_never(type_)
+
+
+def duckdb_name(name: str) -> str:
+    """A name as DuckDB reads it, whatever it holds."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def duckdb_literal(text: str) -> str:
+    """A text constant as DuckDB reads it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def nested(type_: SqlType) -> Iterator[Field]:
     """The fields of all structs inside a type."""
     match type_:

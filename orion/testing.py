@@ -24,6 +24,7 @@ from orion.plan.catalog import Catalog
 from orion.plan.relations import Query
 from orion.plan.sources import ROWTIME, Source
 from orion.plan.steps import (
+    Ask,
     AssertRow,
     AssertSchema,
     AssertSource,
@@ -33,6 +34,8 @@ from orion.plan.steps import (
     EnsureTopic,
     InsertRow,
     Plan,
+    Pull,
+    Push,
     RegisterSchema,
     ReplaceQuery,
     StartQuery,
@@ -43,12 +46,19 @@ from orion.registry.access import Access, Local
 from orion.registry.log import MemoryLog
 from orion.registry.store import Registry
 from orion.runtime import emit, python_functions
-from orion.runtime.dataframe import outgoing
+from orion.runtime.dataframe import build, outgoing
 from orion.runtime.insert import insert_frame
+from orion.runtime.pull import answered
+from orion.runtime.push import as_json, row_of
+from orion.runtime.rows import ORDER
 from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
 from orion.runtime.session import Frame, Result, Spark
 from orion.schema import quote, spark_type
+from orion.serving.folding import Fold
+from orion.serving.pull import OutOfReach, Pulled
+from orion.serving.pull import run as run_pull
+from orion.serving.store import Store
 
 _RAW = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, millis BIGINT, "
@@ -172,6 +182,45 @@ class Desk:
             except Exception as error:
                 if not self.schemas.learn(str(error)):
                     raise
+
+    # ---- SELECT ------------------------------------------------------------------------------------------------
+
+    def rows(self, ask: Ask | None) -> list[list[Any]]:
+        """What a SELECT gives over the records so far, as /query-stream shows it."""
+        self.settle()
+        match ask:
+            case Pull():
+                return self._pulled(ask).rows
+            case Push(query):
+                frame = build(self.schemas.bound_relation(query.relation), self._reader(), query.tasks)
+                found = [row_of(r.row) for r in as_json(frame.orderBy(ORDER), query.columns).collect()]
+                return found if query.limit is None else found[: query.limit]
+            case _:
+                raise ExpectationFailed("NOT_A_QUERY", "Only SELECT gives rows.")
+
+    def _pulled(self, pull: Pull) -> Pulled:
+        store = Store()
+        try:
+            for source in pull.reads:
+                if source.is_served:
+                    self._keep(source, store)
+            if pull.duckdb is not None:
+                try:
+                    return run_pull(pull, store, [p.value for p in pull.parameters])
+                except OutOfReach:
+                    pass
+            given = [p.value for p in pull.parameters] if pull.fetched else []
+            found = answered(
+                pull, self.spark, self.schemas, self._reader(), lambda s: store.arrow(s, pull.fetched, given)
+            )
+            return Pulled(pull.columns, found)
+        finally:
+            store.close()
+
+    def _keep(self, source: Source, store: Store) -> None:
+        fold = Fold(source, self.registry.by_id)
+        store.opened(source, "")
+        store.apply(fold.layout, fold.changes([r for r in self.log if r.topic == source.topic], {})[0])
 
     def _reader(self, start: int = 0) -> Callable[[Source], Frame]:
         log = list(self.log)

@@ -208,7 +208,13 @@ def _row(path: tuple[str, ...], field: FieldInfo) -> str:
 
 
 def _type(annotation: Any) -> str:
-    names: dict[Any, str] = {str: "text", int: "whole number", Path: "folder", bool: "true or false"}
+    names: dict[Any, str] = {
+        str: "text",
+        int: "whole number",
+        float: "number",
+        Path: "folder",
+        bool: "true or false",
+    }
     if annotation in names:
         return names[annotation]
     if get_origin(annotation) is Literal:

@@ -1,4 +1,5 @@
-"""What the whole run shares: one broker, one Spark session. Both start on first use, so that fast tests never wait."""
+"""What each process of a run shares: one broker, one Spark session. Both start on first use, so that fast tests never
+wait."""
 
 from __future__ import annotations
 
@@ -12,14 +13,21 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from orion.cli.output import log_beside_results
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from orion.hub.kafka import Kafka
 
+pytest_plugins = ("tests.servers.fixtures",)
+
 # Nothing a developer has in the environment changes a test.
 for name in [n for n in os.environ if n.startswith("ORION_") and n != "ORION_CACHE"]:
     del os.environ[name]
+
+# As the commands have it: a platform that runs in this process logs while they run, and they write results.
+log_beside_results()
 
 # How long an example takes is the machine's, and no part of what is tested.
 settings.register_profile("orion", deadline=None)
@@ -30,6 +38,7 @@ settings.load_profile("orion")
 def scratch() -> Iterator[Path]:
     """A folder of this run, gone after it."""
     folder = Path(tempfile.mkdtemp(prefix="orion-test-"))
+    folder.chmod(0o711)  # servers that refuse to run as root get to theirs as another user
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -69,6 +69,7 @@ def _tell(sent: Sent, console: Console) -> None:
 
 def _invite(platform: Platform, console: Console, data: Path) -> None:
     addresses = f"Orion answers at {platform.url}, Kafka at {platform.orion.bootstrap}."
+    console.print(f"The console is at {platform.url}/.", style="bold", highlight=False, soft_wrap=True)
     console.print(f"{addresses} In another shell, try:", highlight=False, soft_wrap=True)
     for command in TRY:
         console.print(f"  orion --data {data} {command}", style="cyan", highlight=False, soft_wrap=True)

@@ -18,11 +18,24 @@ import typer
 from typer.core import TyperGroup
 
 from orion import __version__
-from orion.cli.output import problem
+from orion.cli.output import log_beside_results, problem
 from orion.cli.target import Options
 from orion.errors import OrionError
 
-NAMES = ("up", "sql", "topics", "produce", "consume", "groups", "dlq", "profiles", "registry", "schemas", "doctor")
+NAMES = (
+    "up",
+    "sql",
+    "topics",
+    "produce",
+    "consume",
+    "groups",
+    "dlq",
+    "profiles",
+    "registry",
+    "schemas",
+    "connectors",
+    "doctor",
+)
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -87,6 +100,7 @@ def settings(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which this is.")
     ] = False,
 ) -> None:
+    log_beside_results()
     ctx.obj = Options(config, data)
 
 

@@ -8,18 +8,7 @@ from typing import Any
 
 import httpx
 
-from orion.errors import (
-    Conflict,
-    ExpectationFailed,
-    ExternalError,
-    Forbidden,
-    InternalError,
-    NotFound,
-    OrionError,
-    Span,
-    SqlError,
-    UserError,
-)
+from orion.clients.refusals import checked, error_of, unreachable
 from orion.ksql.session import Session
 
 Entity = dict[str, Any]
@@ -32,7 +21,7 @@ class Client:
         self._http = httpx.Client(base_url=url, timeout=httpx.Timeout(10.0, read=None))
 
     def info(self) -> Entity:
-        found: Entity = self._checked(self._send("GET", "/info"))["KsqlServerInfo"]
+        found: Entity = checked(self._send("GET", "/info"))["KsqlServerInfo"]
         return found
 
     def execute(self, statement: str) -> list[Entity]:
@@ -42,7 +31,7 @@ class Client:
             "streamsProperties": dict(self.session.properties),
             "sessionVariables": dict(self.session.variables),
         }
-        answered: list[Entity] = self._checked(self._send("POST", "/ksql", body))
+        answered: list[Entity] = checked(self._send("POST", "/ksql", body))
         return answered
 
     def stream(self, statement: str) -> Generator[Any, None, None]:
@@ -56,12 +45,12 @@ class Client:
             with self._http.stream("POST", "/query-stream", json=body) as response:
                 if response.status_code != 200:
                     response.read()
-                    self._checked(response)
+                    checked(response)
                 for line in response.iter_lines():
                     if line:
                         yield _row(json.loads(line))
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
+            raise unreachable(self.url, error) from error
 
     def names(self) -> list[str]:
         """Everything of the server's that can be completed: streams, tables, queries."""
@@ -76,53 +65,13 @@ class Client:
         try:
             return self._http.request(method, path, json=body)
         except httpx.HTTPError as error:
-            raise self._unreachable(error) from error
-
-    def _unreachable(self, error: Exception) -> ExternalError:
-        return ExternalError(
-            "SERVER_UNREACHABLE", f"No Orion answers at {self.url}: {error}.", hint="Start one with `orion up`."
-        )
-
-    @staticmethod
-    def _checked(response: httpx.Response) -> Any:
-        try:
-            body = response.json()
-        except ValueError:
-            body = {"code": "BAD_ANSWER", "message": f"The server answered {response.status_code}."}
-        if response.status_code == 200:
-            return body
-        raise _error(body, response.status_code)
+            raise unreachable(self.url, error) from error
 
     def close(self) -> None:
         self._http.close()
 
 
-# Who must act is told by the status, and so is the exit code.
-_CLASSES: dict[int, type[OrionError]] = {
-    404: NotFound,
-    409: Conflict,
-    417: ExpectationFailed,
-    403: Forbidden,
-    500: InternalError,
-    503: ExternalError,
-}
-
-
 def _row(line: Any) -> Any:
     if isinstance(line, dict) and "error_code" in line:
-        raise _error(line, 500)
+        raise error_of(line)
     return line
-
-
-def _error(body: Entity, status: int) -> OrionError:
-    """The server's error, as if it had been raised here."""
-    code, message, hint = body.get("code", "ERROR"), body.get("message", "?"), body.get("hint")
-    if body.get("@type") != "statement_error":
-        return _CLASSES.get(status, UserError)(code, message, hint=hint)
-    text = body.get("statementText", "")
-    span = None
-    if "line" in body:
-        start = sum(len(line) + 1 for line in text.split("\n")[: body["line"] - 1]) + body["column"] - 1
-        width = body.get("context", "").count("^")
-        span = Span(start, start + width)
-    return SqlError(code, message, span=span, text=text, hint=hint)

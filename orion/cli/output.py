@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
+import structlog
 import typer
 
 from orion.errors import OrionError, SqlError
@@ -16,18 +17,33 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
+def log_beside_results() -> None:
+    """Have log lines go where notes and errors go: what a pipe reads are results alone."""
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+
+
 def on_terminal() -> bool:
     """Whether a person sees what is written."""
     return sys.stdout.isatty()
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, as_json: bool = False, title: str = "") -> None:
-    """Rows under named columns. The names are the keys in JSON, and the heads of the columns elsewhere."""
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    as_json: bool = False,
+    title: str = "",
+    spelled: bool = False,
+) -> None:
+    """Rows under named columns. The names are the keys in JSON, and the heads of the columns elsewhere.
+
+    `spelled`: the heads are the names as they are.
+    """
     found = list(rows)
     if as_json:
         document([dict(zip(columns, row, strict=True)) for row in found])
     elif on_terminal():
-        _pretty(columns, found, title)
+        _pretty(columns if spelled else [head(column) for column in columns], found, title)
     else:
         typer.echo("\t".join(head(column) for column in columns))
         for row in found:
@@ -106,7 +122,7 @@ def _pretty(columns: Sequence[str], rows: list[Sequence[Any]], title: str) -> No
     )
     for index, column in enumerate(columns):
         numbers = all(isinstance(row[index], int | float | None) and not isinstance(row[index], bool) for row in rows)
-        drawn.add_column(head(column), justify="right" if numbers and rows else "left", overflow="fold")
+        drawn.add_column(column, justify="right" if numbers and rows else "left", overflow="fold")
     for row in rows:
         drawn.add_row(*(Text(cell(value)) for value in row))
     Console().print(drawn)

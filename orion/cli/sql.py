@@ -164,9 +164,12 @@ def _rows(client: Client, text: str, *, as_json: bool) -> None:
     try:
         head = next(stream)
         names = head["columnNames"]
+        pulled = head["queryId"] is None and text.lstrip()[:6].upper() == "SELECT"
         if as_json:
             for row in stream:
                 output.line(dict(zip(names, row, strict=True)))
+        elif pulled and output.on_terminal():
+            output.table(names, stream, spelled=True)
         else:
             _print_rows(names, stream)
     except KeyboardInterrupt:

@@ -70,8 +70,10 @@ def _announce(platform: Platform) -> None:
     output.facts(
         {
             "Kafka": orion.bootstrap,
+            "console": platform.url,
             "HTTP": platform.url,
             "schema registry": platform.registry,
+            "PostgreSQL's clients": platform.postgres,
             "Spark": f"{orion.spark.version} {orion.spark.sparkContext.master}",
             "data": str(orion.engine.config.data.absolute()),
             "catalog": f"{len(catalog.sources)} streams and tables, {len(catalog.queries)} queries, "
@@ -80,4 +82,4 @@ def _announce(platform: Platform) -> None:
     )
     for problem in orion.engine.problems:
         output.note(f"catalog: {problem}")
-    output.note("Ctrl-C stops. Try in another terminal: orion sql")
+    output.note(f"Ctrl-C stops. Open {platform.url} in a browser, or try in another terminal: orion sql")

@@ -2,7 +2,8 @@
 
 A field is found whatever its case, and by its exact name first. Numbers may stand in quotes; text takes anything. A
 whole number cuts a fraction off. TIMESTAMP, DATE and TIME travel as numbers (milliseconds, days, milliseconds of the
-day), BYTES as base64, DECIMAL as a number.
+day), BYTES as base64, DECIMAL as a number. A TIMESTAMP is also read from text of ISO 8601 with its offset, which is how
+Debezium writes times with a zone; it is cut to milliseconds.
 
 Records are first read the fast way: Spark's parser, which wants each field in one of a few spellings and of exactly
 its type. Only what it can't read, or where a field is missing that stands there in another case, is read once more the
@@ -36,6 +37,9 @@ from orion.schema import (
 _CORRUPT = "__corrupt"
 _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}', 'allowNonNumericNumbers', 'true')"
 _GOOD, _BAD, _EMPTY = 0, 1, 2
+_ISO = r"^[+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})$"
+_SHORT = 16  # a text of fewer characters is no such time, and a number of fewer digits is a TIMESTAMP
+_MOST_MILLIS = (2**63 - 1) // 1000  # Spark counts microseconds, and stops over a number that is too large
 
 
 def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded:
@@ -44,13 +48,16 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     text = f"CAST({raw} AS STRING)"
     bare = is_alone(columns, serde)
     names = [_spellings(column) for column in columns]
-    fields = [f"{quote(s)} {_wire_type(c.type)}" for c, spelled in zip(columns, names, strict=True) for s in spelled]
+    fields = [f"{quote(s)} {_column_type(c)}" for c, spelled in zip(columns, names, strict=True) for s in spelled]
     schema = escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
     whole = f"concat('{{{escaped(_quoted(columns[0].name))}:', {text}, '}}')" if bare else text
     parsed = f"from_json({whole}, '{schema}', {_OPTIONS})"
     fast = _fields([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)])
     slow = _slow(columns, text, bare=bare)
-    broken = f"j IS NULL OR j.{_CORRUPT} IS NOT NULL"
+    unread_times = [
+        _unread_time(f"j.{quote(s)}") for c, of in zip(columns, names, strict=True) for s in of if _is_time(c)
+    ]
+    broken = " OR ".join(["j IS NULL", f"j.{_CORRUPT} IS NOT NULL", *unread_times])
     other_case = _other_case(columns, names, text, bare=bare)
     # The last step by `reduce`, though there is but one value: Spark finds out the type of `[0]` anew for each row.
     unread = f"CAST(NULL AS STRUCT<state: INT, it: {_row_type(columns)}>)"
@@ -101,8 +108,33 @@ def _has_cases(name: str) -> bool:
 
 
 def _field(column: Column, spellings: list[str], value: str) -> str:
-    read = [_from_wire(f"{value}.{quote(s)}", column.type) for s in spellings]
-    return _first(read)
+    read = _time if _is_time(column) else lambda found: _from_wire(found, column.type)
+    return _first([read(f"{value}.{quote(s)}") for s in spellings])
+
+
+def _is_time(column: Column) -> bool:
+    """Whether the column is a TIMESTAMP that others write, and so perhaps as text. Orion's own are numbers."""
+    return column.type is Scalar.TIMESTAMP and column.spelling is not None
+
+
+def _column_type(column: Column) -> str:
+    return "STRING" if _is_time(column) else _wire_type(column.type)
+
+
+def _time(text: str) -> str:
+    """A TIMESTAMP from a number's digits or from ISO 8601; NULL where the text is neither."""
+    return (
+        f"timestamp_millis(CASE WHEN length({text}) < {_SHORT} THEN try_cast({text} AS BIGINT) ELSE {_iso(text)} END)"
+    )
+
+
+def _unread_time(text: str) -> str:
+    return f"({text} IS NOT NULL AND {_time(text)} IS NULL)"
+
+
+def _iso(text: str) -> str:
+    """The milliseconds of a text. Spark alone would read others as well: a time of today, or of the session's zone."""
+    return f"CASE WHEN {text} RLIKE {literal(_ISO)} THEN unix_millis(try_cast({text} AS TIMESTAMP)) END"
 
 
 def _first(spelled: list[str]) -> str:
@@ -249,7 +281,7 @@ def _read_fitting(variant: str, type_: SqlType) -> str:
     """The variant, which is of the right kind, as the type."""
     match type_:
         case Scalar.TIMESTAMP:
-            return f"timestamp_millis(try_variant_get({variant}, '$', 'bigint'))"
+            return _moment(variant, f"try_variant_get({variant}, '$', 'bigint')")
         case Scalar.DATE:
             return f"date_from_unix_date(try_variant_get({variant}, '$', 'int'))"
         case _ if _minds(type_):
@@ -295,7 +327,7 @@ def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
         case Scalar.BYTES:
             return f"try_to_binary(try_variant_get({variant}, '$', 'string'), 'base64')"
         case Scalar.TIMESTAMP:
-            return f"timestamp_millis({_number(variant, 'bigint')})"
+            return _moment(variant, _number(variant, "bigint"))
         case Scalar.DATE:
             return f"date_from_unix_date({_number(variant, 'int')})"
         case Array(element):
@@ -310,6 +342,13 @@ def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
             return _let(m, _object(variant), f"if({m} IS NULL, NULL, named_struct({parts}))")
         case _:
             return _number(variant, spark_type(type_).lower())
+
+
+def _moment(variant: str, number: str) -> str:
+    """A TIMESTAMP from the variant's number, or from its text."""
+    bounded = f"CASE WHEN abs({number}) <= {_MOST_MILLIS} THEN {number} END"
+    text = f"try_variant_get({variant}, '$', 'string')"
+    return f"timestamp_millis(coalesce({bounded}, {_iso(text)}))"
 
 
 def _number(variant: str, type_: str) -> str:

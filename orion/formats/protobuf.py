@@ -51,7 +51,7 @@ def encode(columns: tuple[Column, ...], serde: Serde) -> str:
     path = found(files, serde.full_name)
     writing = Writing(files, path, tuple(c.type for c in columns), tuple(c.name for c in columns))
     writer(writing)  # refuses columns that don't fit
-    head = f"{framing.header(schema.id)}, X'{_indexes(path).hex()}'"
+    head = f"{framing.header(schema.id)}, X'{message_indexes(path).hex()}'"
     return there(columns, f"concat({head}, {calls.write(writing, columns)})")
 
 
@@ -70,7 +70,7 @@ def columns_of(schema: WireSchema, serde: Serde, role: Role) -> Inferred:
     return inferred(struct_of(message), serde, role, whole=False)
 
 
-def _indexes(path: Path) -> bytes:
+def message_indexes(path: Path) -> bytes:
     """Which message it is: how many numbers, and the numbers; of a schema's first message a zero alone."""
     return b"\0" if path == (0,) else b"".join(_varint(number) for number in (len(path), *path))
 

@@ -251,17 +251,18 @@ def _ports(known: Cluster, port: int, progress: Progress) -> tuple[tuple[int, in
             if not is_free(own):
                 raise port_taken(own)
         elif own == 0 or not is_free(own):
-            own, was = _pick(taken), own
+            own, was = pick_port(taken), own
             if was:
                 progress(f"port {was} of broker {number + 1} is taken now; it moves to {own}")
         taken.append(own)
         if controller == 0 or controller in taken or not is_free(controller):
-            controller = _pick([*taken, *range(port, port + known.brokers)])
+            controller = pick_port([*taken, *range(port, port + known.brokers)])
         chosen.append((own, controller))
     return tuple(chosen)
 
 
-def _pick(taken: Sequence[int]) -> int:
+def pick_port(taken: Sequence[int] = ()) -> int:
+    """A port that is free and that no outgoing connection takes."""
     for port in random.sample(PORTS, len(PORTS)):
         if port not in taken and is_free(port):
             return port

@@ -22,14 +22,13 @@ from confluent_kafka.admin import AdminClient
 
 from orion.errors import ConfigError, Conflict, ExternalError, OrionError
 from orion.hub import broker_settings, cluster_data
+from orion.hub.child import Child, Place
 from orion.hub.cluster_data import HOST, Node
 from orion.hub.ivy import Progress
 from orion.hub.jars import kafka_classpath, quiet
 from orion.hub.java import Java, find
-from orion.hub.leash import leashed
 
 READY_SECONDS = 60.0
-STOP_SECONDS = 10.0
 ENDED_BY_TERM = (128 + signal.SIGTERM, 0)
 LOG_ENTRY = re.compile(r"[\d-]+ [\d:.]+ (?P<level>[A-Z]+) (?P<text>.+?)(?: \([\w$]+\))?$")
 HEAP_REFUSED = re.compile(r"^(?:Invalid|Too small) \w+ heap.*|^.*exceeds the maximum representable size", re.MULTILINE)
@@ -76,7 +75,7 @@ class EmbeddedCluster:
     def check(self) -> None:
         """Raise what ended a broker, if one has ended."""
         for broker in self._brokers:
-            if broker.process.poll() is not None:
+            if not broker.runs:
                 raise broker.failure(self._data)
 
     def stop(self) -> None:
@@ -151,46 +150,27 @@ class _Broker:
 
     def __init__(self, node: Node, command: list[str]) -> None:
         self.node = node
-        self._log_start = node.log.stat().st_size if node.log.exists() else 0
-        with node.console.open("wb") as console:
-            self.process = subprocess.Popen(
-                leashed(STOP_SECONDS, command),
-                cwd=node.folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=console,
-                start_new_session=True,
-            )
-        assert self.process.stdout is not None
-        with self.process.stdout as told:
-            self.pid = int(told.readline() or 0)
+        self._child = Child(Place(node.folder, node.console, node.log), command)
+        self.pid = self._child.pid
         node.pid_file.write_text(f"{self.pid}\n", encoding="utf-8")
 
+    @property
+    def runs(self) -> bool:
+        return self._child.runs
+
     def let_go(self) -> None:
-        """Close the leash's pipe: it ends the broker."""
-        if self.process.stdin is not None and not self.process.stdin.closed:
-            self.process.stdin.close()
+        self._child.let_go()
 
     def wait(self) -> int:
-        """The exit code, once the broker has ended. The leash sees to it that this doesn't take long."""
-        try:
-            code = self.process.wait(timeout=STOP_SECONDS + 5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()  # and the broker with it
-            code = self.process.wait()
+        """The exit code, once the broker has ended."""
+        code = self._child.wait()
         self.node.pid_file.unlink(missing_ok=True)
         return code
 
     def failure(self, data: Path) -> OrionError:
         """What ended the broker: its log of this run, else what its JVM said, else its exit code."""
-        said = self.node.console.read_text(errors="replace")
-        if self.node.log.exists():
-            with self.node.log.open("rb") as log:
-                log.seek(self._log_start if self._log_start <= self.node.log.stat().st_size else 0)
-                said += log.read().decode(errors="replace")
-        if self.process.returncode == 128 + signal.SIGKILL:
-            said = "it was killed from outside"  # by someone, or by a machine that has run out of memory
-        return _failed(self.node, said, data, f"exit code {self.process.returncode}")
+        said = "it was killed from outside" if self._child.was_killed else self._child.said()
+        return _failed(self.node, said, data, f"exit code {self._child.code}")
 
 
 def _failed(node: Node, said: str, data: Path, otherwise: str) -> OrionError:

@@ -29,23 +29,26 @@ Progress = Callable[[str], None]
 
 SILENCE = 120.0  # seconds without a word from Ivy after which the network counts as gone
 TRIES = 2  # a repository that is busy for a moment is common, and what has arrived isn't fetched again
+EXTRA = "http://ant.apache.org/ivy/extra"  # the name space of what Ivy itself doesn't know, such as classifiers
 HINT = "Check the network and run it again: what has arrived is kept."
 CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One line of the pinned list."""
+    """One line of the pinned list; an archive has a type and a classifier of its own."""
 
     group: str
     artifact: str
     version: str
     sha256: str
     size: int
+    type: str = "jar"
+    classifier: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.artifact}-{self.version}.jar"
+        return f"{self.artifact}-{self.version}{self.classifier and '-' + self.classifier}.{self.type}"
 
 
 def fetch(jars: Sequence[Jar], staging: Path, ivy_jar: Path, progress: Progress) -> None:
@@ -61,7 +64,7 @@ def fetch(jars: Sequence[Jar], staging: Path, ivy_jar: Path, progress: Progress)
         *("-cache", str(_cache(staging))),
         *("-ivy", str(module)),
         *("-confs", "default"),
-        *("-retrieve", str(staging / "[artifact]-[revision].[ext]")),
+        *("-retrieve", str(staging / "[artifact]-[revision](-[classifier]).[ext]")),
     ]
     cause: str | None = None
     for attempt in range(TRIES):
@@ -86,14 +89,22 @@ def _module(jars: Sequence[Jar]) -> str:
     """Ivy's description of what is wanted."""
     wanted = "\n".join(
         f"<dependency org={quoteattr(jar.group)} name={quoteattr(jar.artifact)} rev={quoteattr(jar.version)}"
-        ' conf="default->master,default" transitive="false"/>'
+        f' conf="default->master,default" transitive="false">{_artifact(jar)}</dependency>'
         for jar in jars
     )
     return (
-        '<ivy-module version="2.0">\n<info organisation="orion" module="jars"/>\n'
+        f'<ivy-module version="2.0" xmlns:e="{EXTRA}">\n<info organisation="orion" module="jars"/>\n'
         '<configurations><conf name="default"/></configurations>\n'
         f"<dependencies>\n{wanted}\n</dependencies>\n</ivy-module>\n"
     )
+
+
+def _artifact(jar: Jar) -> str:
+    """Which of a module's artifacts is wanted, where it isn't the jar."""
+    if jar.type == "jar" and not jar.classifier:
+        return ""
+    form = f"type={quoteattr(jar.type)} ext={quoteattr(jar.type)} e:classifier={quoteattr(jar.classifier)}"
+    return f"<artifact name={quoteattr(jar.artifact)} {form}/>"
 
 
 def _run(command: list[str], total: int, progress: Progress) -> str | None:
@@ -109,7 +120,7 @@ def _run(command: list[str], total: int, progress: Progress) -> str | None:
         try:
             for line in _lines(ivy):
                 lines.append(line)
-                done = re.search(r"\[SUCCESSFUL \] \S+!(\S+)\.jar", line)
+                done = re.search(r"\[SUCCESSFUL \] \S+!(\S+)\.(?:jar|tar\.gz)", line)
                 if done:
                     arrived += 1
                     progress(f"  {arrived}/{total} {done.group(1)}")

@@ -2,7 +2,8 @@
 
 `jars.lock` names every jar with its sha256. A jar in the cache counts once its content has been hashed; a stamp file
 remembers size and time of what was hashed, so that the next run only looks. A jar that is something else than the
-list says is deleted and fetched again. `python -m orion.hub.jars` fetches everything.
+list says is deleted and fetched again. `python -m orion.hub.jars` fetches what every server needs; the other sets come
+when something needs them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import json
 import os
 import shutil
 import sys
+import tarfile
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -27,6 +30,11 @@ from orion.hub import ivy
 from orion.hub.ivy import Jar, Progress
 
 SETS = ("kafka", "spark")
+LATER = (
+    "connect",
+    *(f"debezium-{database}" for database in ("mariadb", "mongodb", "mysql", "postgres", "sqlserver")),
+    "s3a",
+)
 STAMP = "verified.json"
 
 # What the broker needs and PySpark has: taken from there instead of being fetched a second time.
@@ -65,6 +73,22 @@ def spark_jars(progress: Progress = quiet) -> list[Path]:
     return ensure("spark", progress)
 
 
+def connect_classpath(progress: Progress = quiet) -> list[Path]:
+    """Everything a Kafka Connect worker runs on, without its plug-ins."""
+    fetched = ensure("connect", progress)
+    return [*fetched, *(_in_pyspark(pattern) for pattern in FROM_PYSPARK)]
+
+
+def plugin_folder(set_name: str, progress: Progress = quiet) -> Path:
+    """The folder of a plug-in of Kafka Connect's, unpacked once for this user."""
+    (archive,) = listed(set_name)
+    folder = cache_folder() / "plugins" / f"{archive.artifact}-{archive.version}"
+    if not folder.exists():
+        (packed,) = ensure(set_name, progress)
+        _unpack(packed, folder)
+    return folder
+
+
 def ensure(set_name: str, progress: Progress = quiet) -> list[Path]:
     """The jars of a set, all of them there and all of them right; the missing ones are fetched first."""
     wanted = listed(set_name)
@@ -83,39 +107,49 @@ def complete(wanted: Sequence[Jar], folder: Path, fetch: Fetch, progress: Progre
             if missing:
                 _bring(missing, folder, fetch, progress)
     except OSError as error:
-        raise ConfigError(
-            "CACHE_NOT_WRITABLE",
-            f"The jars can't be kept in {folder}: {error.strerror or error}.",
-            hint="Free some space there, or set ORION_CACHE to another folder.",
-        ) from error
+        raise _not_writable(folder, error) from error
     return paths
 
 
 @cache
 def listed(set_name: str) -> tuple[Jar, ...]:
     """The jars of one set, as pinned."""
-    if set_name not in SETS:
+    if set_name not in (*SETS, *LATER):
         raise InternalError("JAR_SET_UNKNOWN", f"There is no set of jars called {set_name}.")
     text = files("orion.hub").joinpath("jars.lock").read_text("utf-8")
     return tuple(jar for name, jar in parse(text) if name == set_name)
 
 
 def parse(text: str) -> Iterator[tuple[str, Jar]]:
-    """The lines of a list: set, group:artifact:version, sha256, bytes."""
+    """The lines of a list: set, group:artifact:version (an archive's with :type:classifier), sha256, bytes."""
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         try:
             set_name, coordinates, sha256, size = line.split()
-            group, artifact, version = coordinates.split(":")
-            yield set_name, Jar(group, artifact, version, sha256, int(size))
-        except ValueError as error:
+            group, artifact, version, *form = coordinates.split(":")
+            yield set_name, Jar(group, artifact, version, sha256, int(size), *form)
+        except (ValueError, TypeError) as error:
             raise InternalError("JARS_LOCK_MALFORMED", f"Line {number} of jars.lock can't be read: {line}") from error
 
 
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unpack(packed: Path, folder: Path) -> None:
+    """Unpack beside the folder's place and move it there whole: a folder that is there is complete."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as place:
+            with tarfile.open(packed) as archive:
+                archive.extractall(place, filter="data")
+            (top,) = Path(place).iterdir()
+            os.rename(top, folder)
+    except OSError as error:
+        if not folder.exists():  # otherwise another process was first, with the same archive
+            raise _not_writable(folder.parent, error) from error
 
 
 def _bring(missing: Sequence[Jar], folder: Path, fetch: Fetch, progress: Progress) -> None:
@@ -195,6 +229,14 @@ def _stamp(jar: Jar, folder: Path) -> None:
     new = folder / f"{STAMP}.new"
     new.write_text(json.dumps(stamps, indent=0), encoding="utf-8")
     os.replace(new, folder / STAMP)
+
+
+def _not_writable(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        "CACHE_NOT_WRITABLE",
+        f"The jars can't be kept in {folder}: {error.strerror or error}.",
+        hint="Free some space there, or set ORION_CACHE to another folder.",
+    )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ a key lives, administers topics and groups, and raises only Orion's errors. No o
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -103,6 +103,11 @@ class Kafka:
         with self._translated():
             return [topic for topic in on_topics.listing(self.admin) if internal or not topic.internal]
 
+    def outlines(self) -> list[Topic]:
+        """All topics by name, Kafka's own too, without their ids: one question, however many there are."""
+        with self._translated():
+            return on_topics.outlines(self.admin)
+
     def present(self, names: Sequence[str]) -> dict[str, Topic]:
         """Those of the named topics that exist; raises when the cluster can't be asked."""
         with self._translated():
@@ -173,7 +178,23 @@ class Kafka:
     def earliest_of(self, topics: Sequence[Topic]) -> dict[str, dict[int, int]]:
         """The same of several topics at once; partitions that don't answer are left out."""
         with self._translated():
-            return on_topics.earliest(self.admin, topics)
+            return on_topics.offsets_of(self.admin, topics, on_topics.EARLIEST)
+
+    def bounds_of(self, topics: Sequence[Topic]) -> dict[str, dict[int, tuple[int, int]]]:
+        """The first offset and the end of each partition of several topics; those that don't answer are left out."""
+        with self._translated():
+            first = on_topics.offsets_of(self.admin, topics, on_topics.EARLIEST)
+            end = on_topics.offsets_of(self.admin, topics, on_topics.END)
+        return {
+            name: {part: (at, end[name][part]) for part, at in parts.items() if part in end[name]}
+            for name, parts in first.items()
+        }
+
+    def ends_of(self, names: Collection[str]) -> dict[str, dict[int, int]]:
+        """Where the partitions of several topics end; topics that aren't there are left out."""
+        with self._translated():
+            there = on_topics.present(self.admin, sorted(names))
+            return on_topics.offsets_of(self.admin, there, on_topics.END)
 
     def end_offsets(self, topic: str, committed: bool = False) -> dict[int, int]:
         """The offset each partition's next record will get; `committed` stops before transactions still open."""

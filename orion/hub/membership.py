@@ -61,7 +61,9 @@ class Membership:
         self._lost: Conflict | ExternalError | None = None
         self._closed = False
         self._consumer = kafka.consumer(group, **{**_SETTINGS, "group.instance.id": group})
-        self._consumer.subscribe(sorted(set(topics)), on_assign=self._assigned, on_revoke=self._revoked)
+        # What reads no topic is a member all the same, and stands for the ledger: a group has to be about something.
+        subscribed = sorted(set(topics)) or [LEDGER]
+        self._consumer.subscribe(subscribed, on_assign=self._assigned, on_revoke=self._revoked)
 
     def credentials(self) -> bytes:
         """What a transaction has to show, once the group is joined; raises when another run has taken over."""

@@ -17,6 +17,7 @@ from orion.ksql.statements.custom_type import CreateType
 from orion.ksql.statements.variable import Variable
 from orion.ksql.tokens import Kind, tokenize
 from orion.ksql.variables import substitute
+from orion.options import masked
 from orion.plan.catalog import Catalog
 from orion.plan.schemas import Schemas
 from orion.plan.steps import Plan
@@ -81,8 +82,9 @@ def compile(
         context = Context(catalog, text, session.properties, session.variables, schemas, defaults or {})
         outcome = statement.plan(context)
     except SqlError as error:
-        raise error.with_text(text) from None
-    return Plan(text, outcome) if isinstance(outcome, tuple) else Plan(text, (), outcome)
+        raise error.with_text(masked(text)) from None
+    shown = masked(text)
+    return Plan(shown, outcome) if isinstance(outcome, tuple) else Plan(shown, (), outcome)
 
 
 def _parse(text: str, catalog: Catalog) -> Statement:
@@ -93,5 +95,5 @@ def _parse(text: str, catalog: Catalog) -> Statement:
         if parser.token.kind is not Kind.END:
             parser.fail("the end of the statement")
     except SqlError as error:
-        raise error.with_text(text) from None
+        raise error.with_text(masked(text)) from None
     return statement

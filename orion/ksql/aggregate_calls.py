@@ -10,9 +10,9 @@ from orion.ksql import ast
 from orion.ksql.bind import bind, choose, function_of
 from orion.ksql.functions.declare import Function, Overload
 from orion.ksql.scope import Scope
-from orion.plan.relations import AggregateCall
+from orion.plan.relations import AggregateCall, Expr
 from orion.plan.sources import ROWOFFSET, ROWTIME
-from orion.schema import Decimal, Scalar, quote, spark_type
+from orion.schema import Decimal, Scalar, SqlType, quote, spark_type
 
 # ksqlDB keeps an aggregate's state in the source's format, and these hold neither a STRUCT nor an ARRAY nor a MAP.
 _FLAT_FORMATS = ("DELIMITED", "KAFKA")
@@ -36,9 +36,7 @@ def bound_call(
             span=node.span,
             hint="Use a source in another format, such as JSON.",
         )
-    candidates, columns, constants = _split(function, _arguments(function, node), node.span)
-    bound = [bind(c, scope) for c in columns]
-    chosen, ready, type_ = choose(replace(function, overloads=candidates), columns, bound, node.span)
+    chosen, _, constants, ready, type_ = chosen_call(function, node, scope)
     native = None
     if chosen.spark is not None and (in_order or not function.ordered):
         written = [bind(c, scope).spark for c in constants]
@@ -47,6 +45,16 @@ def bound_call(
             native = f"CAST({native} AS {spark_type(type_)})"
     parameters = (*(_parameter(function, c) for c in constants), *_set(function, properties, node.span))
     return AggregateCall(name, function.name, tuple(ready), parameters, type_, native)
+
+
+def chosen_call(
+    function: Function, node: ast.Call, scope: Scope
+) -> tuple[Overload, tuple[ast.Expression, ...], tuple[ast.Expression, ...], list[Expr], SqlType]:
+    """The overload that a call means, its columns and constants, the columns as it takes them, and its type."""
+    candidates, columns, constants = _split(function, _arguments(function, node), node.span)
+    bound = [bind(c, scope) for c in columns]
+    chosen, ready, type_ = choose(replace(function, overloads=candidates), columns, bound, node.span)
+    return chosen, columns, constants, ready, type_
 
 
 def _arguments(function: Function, node: ast.Call) -> tuple[ast.Expression, ...]:

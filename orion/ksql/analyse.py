@@ -74,14 +74,16 @@ def _check_alike(first: Analysed, other: Analysed, written: ast.Query) -> None:
 
 
 def _select(query: ast.Query, context: Context, *, transient: bool) -> Analysed:
+    _refuse_order(query)
     rows = _rows(query, context)
     query = _canonical(query, rows)
     if rows.joined:
         scope = Scope.of(rows.row, "", "")
-        items = _open_structs(list(query.items), scope)
+        items = open_structs(list(query.items), scope)
     else:
         scope = Scope.of(rows.row, query.source.alias, rows.first.name if isinstance(query.source.source, str) else "")
-        items = _open_structs(_open_stars(query, rows), scope)
+        shows_window = transient and not query.group_by
+        items = open_structs(open_stars(query, rows, bounds=shows_window), scope)
     relation = rows.relation
     if query.where is not None:
         _refuse_aggregates(query.where, "WHERE")
@@ -222,6 +224,16 @@ def _refuse_stray_clauses(query: ast.Query, items: list[ast.SelectItem]) -> None
         raise BindError("WINDOW_WITHOUT_GROUP_BY", "WINDOW needs GROUP BY.", span=query.window.span)
 
 
+def _refuse_order(query: ast.Query) -> None:
+    if query.order_by or query.offset is not None:
+        raise BindError(
+            "ORDER_NOT_HERE",
+            "ORDER BY and OFFSET need all rows, and a stream has no end: they stand in pull queries only.",
+            span=query.order_by[0].span if query.order_by else query.span,
+            hint="Pull what is there now: a SELECT without EMIT.",
+        )
+
+
 def _refuse_aggregates(node: ast.Expression, clause: str) -> None:
     if contains_aggregate(node):
         raise BindError("AGGREGATE_NOT_HERE", f"{clause} can't hold an aggregate.", span=node.span, hint="Use HAVING.")
@@ -230,8 +242,8 @@ def _refuse_aggregates(node: ast.Expression, clause: str) -> None:
 # ---- stars -----------------------------------------------------------------------------------------------------
 
 
-def _open_stars(query: ast.Query, rows: Rows) -> list[ast.SelectItem]:
-    """`*` becomes the source's columns."""
+def open_stars(query: ast.Query, rows: Rows, *, bounds: bool = False) -> list[ast.SelectItem]:
+    """`*` becomes the source's columns; `bounds`: with those of the window that its keys carry."""
     opened: list[ast.SelectItem] = []
     known = (None, query.source.alias, rows.first.name)
     for item in query.items:
@@ -240,15 +252,18 @@ def _open_stars(query: ast.Query, rows: Rows) -> list[ast.SelectItem]:
                 raise BindError(
                     "UNKNOWN_SOURCE", f"{item.expression.source} is not a source of this query.", span=item.span
                 )
-            opened += [ast.SelectItem(node, span=item.span) for node in _every_column(query, rows, item)]
+            opened += [ast.SelectItem(node, span=item.span) for node in _every_column(query, rows, item, bounds)]
         else:
             opened.append(item)
     return opened
 
 
-def _every_column(query: ast.Query, rows: Rows, item: ast.SelectItem) -> list[ast.Expression]:
+def _every_column(query: ast.Query, rows: Rows, item: ast.SelectItem, bounds: bool) -> list[ast.Expression]:
     """What a star stands for. A new key that is no column of the source comes in by it, and the old one moves back."""
     columns: list[ast.Expression] = [ast.Name(c.name, span=item.span) for c in rows.schema]
+    if bounds and rows.window:
+        at = len(rows.schema.key)
+        columns[at:at] = [ast.Name(name, span=item.span) for name in WINDOW_BOUNDS]
     if not query.partition_by or all(is_null(p) for p in query.partition_by):
         return columns
     others = [*columns, *(i.expression for i in query.items)]
@@ -257,7 +272,7 @@ def _every_column(query: ast.Query, rows: Rows, item: ast.SelectItem) -> list[as
     return [*new, *columns[keys:], *columns[:keys]]
 
 
-def _open_structs(items: list[ast.SelectItem], scope: Scope) -> list[ast.SelectItem]:
+def open_structs(items: list[ast.SelectItem], scope: Scope) -> list[ast.SelectItem]:
     """`struct->*` becomes the struct's fields."""
     opened: list[ast.SelectItem] = []
     for item in items:

@@ -107,6 +107,23 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class OrderItem(Node):
+    expression: Expression
+    descending: bool = False
+    nulls_first: bool | None = None  # None: as if NULL were larger than anything
+
+
+@dataclass(frozen=True, slots=True)
+class Over(Node):
+    """A window function: a call over the rows around each row. `frame` is as it was written."""
+
+    call: Call
+    partition_by: tuple[Expression, ...]
+    order_by: tuple[OrderItem, ...]
+    frame: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Lambda(Node):
     params: tuple[str, ...]
     body: Expression
@@ -154,6 +171,7 @@ Expression = (
     | Case
     | Cast
     | Call
+    | Over
     | Lambda
     | Deref
     | Index
@@ -222,3 +240,5 @@ class Query(Node):
     joins: tuple[JoinClause, ...] = ()
     distinct: bool = False
     unions: tuple[Query, ...] = ()  # UNION ALL with these
+    order_by: tuple[OrderItem, ...] = ()
+    offset: int | None = None

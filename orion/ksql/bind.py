@@ -72,6 +72,13 @@ def bind(node: ast.Expression, scope: Scope) -> Expr:
             return Expr(casts.explicit(inner, type_, node.span), type_, f"CAST({inner.text} AS {type_})")
         case ast.Call():
             return _call(node, scope)
+        case ast.Over():
+            raise BindError(
+                "WINDOW_FUNCTION_NOT_HERE",
+                "A window function can only stand in the SELECT list of a pull query.",
+                span=node.span,
+                hint="Leave out EMIT, or use a sub-query in FROM.",
+            )
         case ast.Deref():
             return _deref(node, scope)
         case ast.Index():

@@ -474,4 +474,41 @@ class Parser:
             args = (ast.Literal(args[0].name, span=args[0].span), *args[1:])
         self.expect_symbol(")")
         own = self.functions.get(name)
-        return ast.Call(name, args, declared(own) if own else None, span=self.span_from(start))
+        call = ast.Call(name, args, declared(own) if own else None, span=self.span_from(start))
+        return self._over(call, start) if self.is_word("OVER") and self.peek().is_symbol("(") else call
+
+    def _over(self, call: ast.Call, start: int) -> ast.Expression:
+        """`OVER ([PARTITION BY ...] [ORDER BY ...] [ROWS ...])` behind a call."""
+        self.at += 2
+        partition_by = self.separated(self.expression) if self.accept("PARTITION", "BY") else ()
+        order_by = self.order_by() if self.accept("ORDER", "BY") else ()
+        frame = self._frame() if self.is_word("ROWS", "RANGE") else None
+        self.expect_symbol(")")
+        return ast.Over(call, partition_by, order_by, frame, span=self.span_from(start))
+
+    def _frame(self) -> str:
+        words = [self.advance().text]
+        if self.accept("BETWEEN"):
+            first = self._frame_bound()
+            self.expect("AND")
+            return f"{words[0]} BETWEEN {first} AND {self._frame_bound()}"
+        return f"{words[0]} {self._frame_bound()}"
+
+    def _frame_bound(self) -> str:
+        if self.accept("CURRENT", "ROW"):
+            return "CURRENT ROW"
+        far = "UNBOUNDED" if self.accept("UNBOUNDED") else str(self.integer("UNBOUNDED, CURRENT ROW or a number"))
+        if not self.is_word("PRECEDING", "FOLLOWING"):
+            self.fail("PRECEDING or FOLLOWING", "PRECEDING", "FOLLOWING")
+        return f"{far} {self.advance().text}"
+
+    def order_by(self) -> tuple[ast.OrderItem, ...]:
+        """What stands behind ORDER BY."""
+        return self.separated(self._order_item)
+
+    def _order_item(self) -> ast.OrderItem:
+        start = self.at
+        expression = self.expression()
+        descending = self.accept("DESC") or (self.accept("ASC") and False)
+        nulls_first = True if self.accept("NULLS", "FIRST") else False if self.accept("NULLS", "LAST") else None
+        return ast.OrderItem(expression, descending, nulls_first, span=self.span_from(start))

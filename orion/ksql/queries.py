@@ -40,7 +40,9 @@ def _select(parser: Parser) -> ast.Query:
         partition_by = _grouping(parser)
     having = parser.expression() if parser.accept("HAVING") else None
     emit = _emit(parser) if parser.accept("EMIT") else None
+    order_by = parser.order_by() if parser.accept("ORDER", "BY") else ()
     limit = parser.integer("how many rows") if parser.accept("LIMIT") else None
+    offset = parser.integer("how many rows to leave out") if parser.accept("OFFSET") else None
     return ast.Query(
         items,
         source,
@@ -53,6 +55,8 @@ def _select(parser: Parser) -> ast.Query:
         limit,
         tuple(joins),
         distinct,
+        order_by=order_by,
+        offset=offset,
         span=parser.span_from(start),
     )
 
@@ -97,7 +101,10 @@ def _item(parser: Parser) -> ast.SelectItem:
     return ast.SelectItem(expression, alias, span=parser.span_from(start))
 
 
-_CLAUSES = ("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT", "UNION", "ON", "WITHIN")
+_CLAUSES = (
+    *("WINDOW", "WHERE", "GROUP", "PARTITION", "HAVING", "EMIT", "LIMIT"),
+    *("ORDER", "OFFSET", "UNION", "ON", "WITHIN"),
+)
 
 
 def _from(parser: Parser) -> ast.From:
@@ -111,10 +118,13 @@ def _from(parser: Parser) -> ast.From:
     alias = source
     following = parser.peek()
     ends = following.kind is Kind.END or following.is_symbol(";", ")") or following.is_word(*_CLAUSES, *_JOINS)
+    ordered = (parser.is_word("ORDER") and following.is_word("BY")) or (
+        parser.is_word("OFFSET") and following.kind is Kind.INTEGER
+    )
     if parser.accept("AS") or (_is_name(parser.token) and ends):
         alias = parser.identifier("an alias")
-    elif _is_name(parser.token):
-        clauses = _CLAUSES[:-3]
+    elif _is_name(parser.token) and not ordered:
+        clauses = _CLAUSES[:-5]
         parser.fail(f"{', '.join(clauses)} or the end of the statement", *clauses, *_JOINS)
     return ast.From(source, alias, span=parser.span_from(start))
 

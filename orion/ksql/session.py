@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from orion import profiles
 from orion.errors import UserError, hint_nearest
 from orion.ksql.properties import LATE_ROWS
+from orion.ksql.pull.patience import DEADLINE, SEEN, offsets
 from orion.plan.relations import Guarantee
 from orion.plan.steps import SetProperty, SetVariable, Step
 from orion.plan.tolerance import PROPERTY as TOLERANCE
@@ -24,6 +25,8 @@ EFFECTIVE: dict[str, tuple[str, ...] | int | Callable[[str], object]] = {
     "orion.max.future.ms": 0,
     "orion.max.records.per.batch": 1,
     "orion.profile": profiles.NAMES,
+    DEADLINE: 1,
+    SEEN: offsets,
     "orion.tasks": 1,
     "orion.trigger.ms": 0,
 }

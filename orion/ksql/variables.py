@@ -13,6 +13,9 @@ from orion.errors import BindError, Span, hint_nearest
 from orion.ksql.tokens import Kind, Token, tokenize
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
+# What options of connectors have filled in row by row, as in 'table.name.format' = 'hub_${topic}'.
+OF_CONNECTORS = ("topic", "timestamp")
+_CONNECTOR = re.compile(r"\bCONNECTOR\b", re.IGNORECASE)
 _VALUES = (Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT)
 
 
@@ -36,6 +39,8 @@ def _replaced(token: Token, variables: Mapping[str, str], text: str) -> str:
     mark = raw[0]
 
     def inside(found: re.Match[str]) -> str:
+        if found[1] in OF_CONNECTORS and found[1].upper() not in variables and _CONNECTOR.search(text):
+            return found[0]
         start = token.span.start + found.start()
         value = _value(found[1], Span(start, start + len(found[0])), variables, text)
         return value.replace(mark, mark * 2)

@@ -24,6 +24,7 @@ from orion.plan.steps import (
     ReplaceQuery,
     ResumeQuery,
     StartQuery,
+    SteerConnector,
     Step,
     StopQuery,
 )
@@ -98,6 +99,8 @@ class Catalog:
                 return self.put(connector)
             case DropConnector(name):
                 return self.drop(Connector, name)
+            case SteerConnector(name, wanted):
+                return self.put(replace(self.connectors[name], wanted=wanted))
             case DefineType(type_):
                 return self.put(type_)
             case DropType(name):

@@ -27,7 +27,7 @@ from orion.plan.relations import (
     inputs,
     is_stateful,
 )
-from orion.plan.sources import ROWTIME, Kind, Serde, Source, subject
+from orion.plan.sources import ROWTIME, Direction, Kind, Serde, Source, subject
 from orion.plan.steps import (
     Ask,
     AssertRow,
@@ -50,6 +50,7 @@ from orion.plan.steps import (
     PauseQuery,
     Plan,
     PrintTopic,
+    Pull,
     Push,
     RegisterSchema,
     ReplaceQuery,
@@ -58,6 +59,7 @@ from orion.plan.steps import (
     SetVariable,
     Show,
     StartQuery,
+    SteerConnector,
     Step,
     StopQuery,
 )
@@ -108,10 +110,13 @@ def _step(step: Step) -> Iterator[str]:
             yield f"drop {kind.lower()} {name}" + (f" and delete the topic {topic}" if topic else "")
         case CreateConnector(connector):
             topics = ", ".join(s.topic for s in connector.sources)
-            yield f"start sink {connector.name} ({connector.plugin}) from {topics}"
+            way = f" {'from' if connector.direction is Direction.SINK else 'to'} {topics}" if topics else ""
+            yield f"start {connector.direction.lower()} {connector.name} ({connector.plugin}){way}"
             yield from _tolerance(connector.tolerance)
         case DropConnector(name):
             yield f"stop connector {name} and forget how far it was"
+        case SteerConnector(name, wanted):
+            yield f"make connector {name} {wanted.lower()}"
         case DefineType(type_):
             yield f"define type {type_.name} as {type_.type}"
         case DropType(name):
@@ -156,6 +161,8 @@ def _ask(ask: Ask) -> Iterator[str]:
             start = "beginning" if from_beginning else "end"
             every = f", one of {interval}" if interval > 1 else ""
             yield f"print the records of {topic} from the {start}{every}" + (f", {limit} of them" if limit else "")
+        case Pull():
+            yield from _pull(ask)
         case Push(query):
             start = "beginning" if query.from_beginning else "end"
             yield f"push query from the {start} of the log" + (f", {query.limit} rows" if query.limit else "")
@@ -163,6 +170,19 @@ def _ask(ask: Ask) -> Iterator[str]:
             yield from _tree(query.relation, 1)
         case _:
             assert_never(ask)
+
+
+def _pull(ask: Pull) -> Iterator[str]:
+    if ask.duckdb is not None:
+        how = f", look-up by {ask.key}" if ask.key else ""
+        yield f"pull query, answered by DuckDB{how}"
+        yield f"  {ask.duckdb}"
+    else:
+        yield f"pull query, answered by Spark: {ask.why}"
+        yield f"  {ask.spark}"
+        if ask.fetched:
+            yield f"  over the rows where {ask.fetched}"
+    yield from (f"  read {_source(source)}" for source in ask.reads)
 
 
 def _query(query: Query) -> Iterator[str]:

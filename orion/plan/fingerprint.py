@@ -7,13 +7,18 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from orion.plan.codec import dumps
-from orion.plan.relations import Aggregate, Expr, Query
+from orion.plan.relations import Aggregate, Expr, Query, Transient
 from orion.plan.sources import Source
 
 
 def fingerprint(query: Query) -> str:
-    meaning = dumps(_bare(query.relation)) + dumps(_bare(query.sink)) + str(query.tasks)
-    return hashlib.sha256(meaning.encode()).hexdigest()[:16]
+    means = dumps(_bare(query.relation)) + dumps(_bare(query.sink)) + str(query.tasks)
+    return hashlib.sha256(means.encode()).hexdigest()[:16]
+
+
+def meaning(query: Transient) -> str:
+    """The same for two push queries that give the same rows; how many of them somebody wants is another matter."""
+    return hashlib.sha256(dumps(_bare(replace(query, limit=None))).encode()).hexdigest()
 
 
 def _bare(value: Any) -> Any:

@@ -137,6 +137,11 @@ class Source:
         return self.key if role is Role.KEY else self.value
 
     @property
+    def is_served(self) -> bool:
+        """Whether pull queries are answered from it: a table that a query keeps, or one declared as SOURCE."""
+        return self.kind is Kind.TABLE and (self.query_id is not None or self.read_only)
+
+    @property
     def schema_roles(self) -> tuple[Role, ...]:
         """The sides of its records that name a schema of a registry."""
         return tuple(r for r in (Role.KEY, Role.VALUE) if self.serde(r).schema_type and self.columns(r))
@@ -149,18 +154,43 @@ class Source:
         return Schema((*self.schema.columns, *bounds, *pseudo))
 
 
+class Direction(StrEnum):
+    SINK = "SINK"  # from topics to another system
+    SOURCE = "SOURCE"  # from another system to topics
+
+
+class Wanted(StrEnum):
+    """How somebody wants a connector to be, whatever it is."""
+
+    RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"  # paused, and where it stands may be changed
+
+
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A sink that keeps another system up to date with topics."""
+    """What keeps another system up to date with topics, or topics with another system."""
 
     name: str
     plugin: str
-    sources: tuple[Source, ...]  # what it reads, as they were when it was made
+    sources: tuple[Source, ...]  # what it reads or, of a source connector, writes, as they were when it was made
     options: tuple[tuple[str, str], ...]
-    statement: str = ""
+    statement: str = ""  # without the secrets that stood in it
     number: int = 0  # never used twice: what another connector of the same name wrote is not this one's
     tolerance: str = "all"  # how many dead letters it bears: see plan.tolerance
+    direction: Direction = Direction.SINK
+    wanted: Wanted = Wanted.RUNNING
+    written: tuple[tuple[str, str], ...] = ()  # all options as somebody wrote them, for whoever compares them
+    starting: str = ""  # where a sink begins, if not at the beginning: topic to partition to offset, as JSON
 
     @property
     def identity(self) -> str:
         return f"{self.name}_{self.number}"
+
+    @property
+    def own_options(self) -> dict[str, str]:
+        """Those of its plug-in, without what is said for connectors of all kinds."""
+        shared = {"transforms", "predicates"}
+        if self.direction is Direction.SOURCE:
+            shared |= {"key.format", "value.format", "partitions"}  # of what is declared over a topic that is new
+        return {n: v for n, v in self.options if n not in shared and not n.startswith(("transforms.", "predicates."))}

@@ -10,8 +10,8 @@ from typing import Literal
 
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import Expr, Query, Transient
-from orion.plan.sources import Connector, Kind, Source
-from orion.schema import Role
+from orion.plan.sources import Connector, Kind, Source, Wanted
+from orion.schema import Column, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,18 @@ class DropSource:
 @dataclass(frozen=True, slots=True)
 class CreateConnector:
     connector: Connector
+    replaces: bool = False  # the one of its name, and goes on from where that one is
 
 
 @dataclass(frozen=True, slots=True)
 class DropConnector:
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SteerConnector:
+    name: str
+    wanted: Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +199,7 @@ Step = (
     | DropSource
     | CreateConnector
     | DropConnector
+    | SteerConnector
     | DefineType
     | DropType
     | DefineFunction
@@ -249,6 +257,36 @@ class Push:
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A constant that the statement's SQL leaves open: its value, and where in the text it was written."""
+
+    value: str | int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Rows as they are now, from tables or from all records of a stream: SQL for DuckDB, and the same for Spark.
+
+    DuckDB knows each table by its name; Spark's text has `__t0`, `__t1` ... for what is read.
+    """
+
+    columns: tuple[Column, ...]
+    reads: tuple[Source, ...]
+    duckdb: str | None  # None: DuckDB can't, `why` says what for
+    spark: str
+    parameters: tuple[Parameter, ...] = ()  # of DuckDB's texts: $1, $2 ...
+    fetched: str | None = None  # where Spark reads one table: which of its rows DuckDB can tell that it needs
+    why: str | None = None
+    key: str | None = None  # the column that is looked up, if it is
+    is_lookup: bool = False  # the first parameter is the key, and the rows hang on what the table has under it alone
+
+    @property
+    def scans_stream(self) -> bool:
+        return any(source.kind is Kind.STREAM for source in self.reads)
+
+
+@dataclass(frozen=True, slots=True)
 class PrintTopic:
     topic: str
     from_beginning: bool = False
@@ -256,7 +294,7 @@ class PrintTopic:
     limit: int | None = None
 
 
-Ask = Show | Describe | Explain | Push | PrintTopic
+Ask = Show | Describe | Explain | Push | Pull | PrintTopic
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ class Access(Protocol):
 
     def versions(self, subject: str) -> list[WireSchema]: ...
 
+    def numbered(self, subject: str) -> dict[int, WireSchema]:
+        """The versions by their numbers, which have gaps where one was deleted."""
+        ...
+
     def by_id(self, number: int) -> WireSchema | None: ...
 
     def register(self, subject: str, kind: str, text: str) -> WireSchema: ...
@@ -48,8 +52,11 @@ class Local:
         return None if found is None else self._of(found)
 
     def versions(self, subject: str) -> list[WireSchema]:
+        return list(self.numbered(subject).values())
+
+    def numbered(self, subject: str) -> dict[int, WireSchema]:
         numbers = _unless_missing(partial(self._registry.versions, subject)) or []
-        return [self._of(self._registry.version(subject, number)) for number in numbers]
+        return {number: self._of(self._registry.version(subject, number)) for number in numbers}
 
     def by_id(self, number: int) -> WireSchema | None:
         found = _unless_missing(partial(self._registry.schema, number))
@@ -95,9 +102,12 @@ class Remote:
         return None if found is None else self._wire(found["id"], found)
 
     def versions(self, subject: str) -> list[WireSchema]:
+        return list(self.numbered(subject).values())
+
+    def numbered(self, subject: str) -> dict[int, WireSchema]:
         numbers = self._found("subjects", subject, "versions") or []
-        found = (self._found("subjects", subject, "versions", number) for number in numbers)
-        return [self._wire(one["id"], one) for one in found if one is not None]
+        found = {number: self._found("subjects", subject, "versions", number) for number in numbers}
+        return {number: self._wire(one["id"], one) for number, one in found.items() if one is not None}
 
     def by_id(self, number: int) -> WireSchema | None:
         if number not in self._by_id:

@@ -4,7 +4,8 @@
     offsets/N              up to where batch N reads, written before it runs
     commits/N              batch N is done
     state/OPERATOR/PART/   V.zip is all of version V, V.changelog what it adds to V-1; batch N makes version N+1
-    sources/               where the query began; not read again after the first batch
+    sources/               where the query began; not read again after the first batch. Of a feed that follows a
+                           folder: sources/N/BATCH has the files of a batch, BATCH.compact those of all up to it
     orion.json             Orion's own: whose folder this is, and which topics it stands for
 
 Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2 and its
@@ -71,6 +72,7 @@ class Checkpoint:
     """The folder of one query. Nothing here is remembered: each question looks at the disk."""
 
     path: Path
+    topics: bool = True  # the query reads topics: its offsets are theirs
 
     @property
     def exists(self) -> bool:
@@ -118,7 +120,11 @@ class Checkpoint:
 
     def offsets(self, batch: int) -> Offsets:
         """Up to where a batch reads each partition, not including that offset."""
-        return slowest(_sources(self.path / "offsets" / str(batch)))
+        file = self.path / "offsets" / str(batch)
+        if self.topics:
+            return slowest(_sources(file))
+        _check_files(self.path / "sources", [line for line in _entry(file)[1:] if line])
+        return {}
 
     @property
     def reached(self) -> Offsets:
@@ -186,7 +192,7 @@ def sweep(checkpoint: Path) -> None:
     Spark refuses to write an entry over them ("Multiple streaming queries are concurrently using ..."), and would go
     on refusing.
     """
-    for log in (checkpoint / "offsets", checkpoint / "commits"):
+    for log in (checkpoint / "offsets", checkpoint / "commits", *(checkpoint / "sources").glob("*")):
         found = {entry.name: entry for entry in log.iterdir()} if log.is_dir() else {}
         checksums = {f".{name}.crc" for name in found if not name.startswith(".")}
         for name, entry in found.items():
@@ -231,6 +237,16 @@ def _sources(file: Path) -> list[Offsets]:
         ]
     except (ValueError, AttributeError) as error:
         raise _broken(file, "doesn't hold offsets of topics") from error
+
+
+def _check_files(logs: Path, offsets: list[str]) -> None:
+    """A source that follows a folder has a log of its own, without which it would read all files again."""
+    for source, told in enumerate(offsets):
+        offset = _json(logs, told) if told != "-" else None
+        last = offset.get("logOffset", -1) if isinstance(offset, dict) else -1
+        log = logs / str(source)
+        if last >= 0 and not (log / str(last)).exists() and not (log / f"{last}.compact").exists():
+            raise _broken(log, f"lacks the files of batch {last}")
 
 
 def _json(file: Path, text: str) -> Any:

@@ -6,24 +6,28 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
+import pyarrow as pa
+import structlog
 from pyspark.sql import SparkSession
 
-from orion import profiles, sinks
+from orion import ksql, profiles
 from orion.config import Config
-from orion.errors import ExpectationFailed, Forbidden, NotFound, OrionError, UserError
+from orion.errors import ExpectationFailed, ExternalError, Forbidden, NotFound, OrionError, UserError
+from orion.feeds.cdc import Captures
+from orion.feeds.cdc import Surroundings as CaptureSurroundings
 from orion.hub.broker_settings import ANY_TIME
 from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
 from orion.hub.membership import prepare_ledger
 from orion.plan.catalog import Catalog
 from orion.plan.definitions import CustomType, PythonFunction
-from orion.plan.relations import Query, Transient
+from orion.plan.relations import Query, Transient, scans
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
     AssertRow,
@@ -43,27 +47,34 @@ from orion.plan.steps import (
     Nothing,
     PauseQuery,
     Plan,
+    Pull,
     RegisterSchema,
     ReplaceQuery,
     ResumeQuery,
     SetProperty,
     SetVariable,
     StartQuery,
+    SteerConnector,
     Step,
     StopQuery,
 )
 from orion.registry.access import Access
 from orion.runtime import python_functions
+from orion.runtime.capturing import Capturing
+from orion.runtime.connectors import Connectors, Ground
 from orion.runtime.inputs import Watch
 from orion.runtime.insert import insert
-from orion.runtime.jobs import QueryJob, SinkJob, Surroundings
+from orion.runtime.jobs import QueryJob, Surroundings
 from orion.runtime.journal import Journal
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.progress import Progress
-from orion.runtime.push import PushQuery
+from orion.runtime.pull import answered, topic_reader
+from orion.runtime.push import PushQueries, PushQuery
 from orion.runtime.queries import Queries, QueryStatus
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds
+
+log = structlog.get_logger()
 
 LARGEST_LETTER = 128 << 20
 
@@ -83,6 +94,19 @@ class Engine:
         self.catalog: Catalog = self._with_functions(self._journal.open())
         self._grounds = Grounds(kafka, Watch(kafka), config.service_id, config.data.absolute() / "writers")
         self._queries = Queries(self._lag)
+        self.push_queries = PushQueries(self._pushing, self.schemas)
+        self.connectors = Connectors(
+            Ground(
+                self._queries,
+                Capturing(self._captures),
+                lambda: self.catalog,
+                self._put_connector,
+                self._drop_connector,
+                lambda starting: self._around({"auto.offset.reset": starting}),
+                self._letters_topic,
+                self._declare,
+            )
+        )
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -104,14 +128,14 @@ class Engine:
             self._queries.restore(job, paused=query.paused)
         for connector in self.catalog.connectors.values():
             progress(f"resuming connector {connector.name}")
-            self._queries.restore(SinkJob(connector, self._around({})), paused=False)
+            self.connectors.restore(connector)
 
     def _sweep_groups(self) -> None:
         """Forget the groups of what was dropped: their member stays in them for a while after its end."""
         service = re.escape(self.config.service_id)
         ours = re.compile(rf"{service}\.(?:C[ST]AS_|INSERTQUERY_|connector\.)")
         alive = {f"{self.config.service_id}.{name}" for name in self.catalog.queries}
-        alive |= {f"{self.config.service_id}.connector.{c.identity}" for c in self.catalog.connectors.values()}
+        alive |= {f"{self.config.service_id}.connector.{identity}" for identity in self.connectors.identities()}
         for group in self.kafka.groups():
             if ours.match(group.name) and group.name not in alive and group.state == "empty":
                 with suppress(OrionError):
@@ -138,6 +162,8 @@ class Engine:
                 return self.schemas.register(step)
             case DefineSource(source, done):
                 self.catalog = self._journal.put(self.catalog, source)
+                if done != "created":
+                    self.connectors.altered(source)
                 return f"{source.kind.capitalize()} {source.name} {done}."
             case StartQuery(query):
                 return self._start(query)
@@ -162,12 +188,12 @@ class Engine:
                     self.kafka.delete_topic(topic, missing_ok=True)
                     self.schemas.forget(source)
                 return f"{kind.capitalize()} {name} was dropped."
-            case CreateConnector(connector):
-                return self._connect(connector)
+            case CreateConnector(connector, replaces):
+                return self.connectors.replace(connector) if replaces else self.connectors.create(connector)
             case DropConnector(name):
-                self._queries.remove(name)
-                self.catalog = self._journal.drop(self.catalog, Connector, name)
-                return f"Connector {name} was dropped."
+                return self.connectors.drop(name)
+            case SteerConnector(name, wanted):
+                return self.connectors.steer(name, wanted)
             case DefineType(type_):
                 self.catalog = self._journal.put(self.catalog, type_)
                 return f"Registered custom type with name '{type_.name}' and SQL type {type_.type}"
@@ -320,23 +346,52 @@ class Engine:
             return f"Topic {step.topic}: {told}." if other else None
         return None if other else f"Topic {step.topic} exists."
 
-    def _connect(self, connector: Connector) -> str:
-        sinks.open_sink(connector)  # a wrong option or path fails the statement, before anything is made
-        job = SinkJob(connector, self._around({}))
-        self._letters_topic(job.dead_letters)
-        self._queries.start(job)
+    def _captures(self) -> Captures:
+        """What runs captures of databases, made when the first one is asked for."""
+        data, service = self.config.data.absolute(), self.config.service_id
+        around = CaptureSurroundings(self.kafka.bootstrap, data, service, self.config.hub.partitions)
+        return Captures(around, log.info)
+
+    def _declare(self, statement: str) -> None:
+        """Run a statement that declares what a source connector writes."""
+        self.perform(ksql.compile(statement, self.catalog, None, None, self.schemas, self.defaults))
+
+    def _put_connector(self, connector: Connector) -> None:
         self.catalog = self._journal.put(self.catalog, connector)
-        return f"Created connector {connector.name}"
+
+    def _drop_connector(self, name: str) -> None:
+        self.catalog = self._journal.drop(self.catalog, Connector, name)
 
     def push(self, query: Transient) -> PushQuery:
-        source = KafkaSource(
+        return self.push_queries.open(query)
+
+    def _pushing(self, query: Transient) -> KafkaSource:
+        """How a push query reads. Where "from now on" begins is settled here; Spark would look some time later."""
+        topics = () if query.from_beginning else {source.topic for source in scans(query.relation)}
+        return KafkaSource(
             self.spark,
             self.kafka.bootstrap,
             "earliest" if query.from_beginning else "latest",
             100_000,
             self.config.engine.max_future_ms,
+            positions={topic: self.kafka.end_offsets(topic, committed=True) for topic in topics},
         )
-        return PushQuery(query, source, 100, self.schemas)
+
+    def pull(self, pull: Pull, table: Callable[[Source], pa.Table]) -> list[Sequence[Any]]:
+        """The rows of a pull query, by Spark; `table` gives those of a table that is kept."""
+        return answered(pull, self.spark, self.schemas, topic_reader(self.spark, self.kafka.bootstrap), table)
+
+    def await_read(self, query_id: str, topic: str, offsets: Mapping[int, int], until: float) -> None:
+        """Until a query has read the records at these offsets of a topic, and written what it makes of them."""
+        while True:
+            running = self._queries.get(query_id)
+            reached = running.progress.offsets.get(topic, {}) if running is not None else {}
+            if all(reached.get(part, 0) > offset for part, offset in offsets.items()):
+                return
+            if time.monotonic() >= until:
+                message = f"The query {query_id} hasn't read these offsets of {topic} in time."
+                raise ExternalError("NOT_SEEN_YET", message, hint="Ask again, or give it a later deadline.")
+            time.sleep(0.01)
 
     def _around(self, properties: dict[str, str], profile: str | None = None) -> Surroundings:
         engine = self.config.engine
@@ -360,6 +415,11 @@ class Engine:
     def statuses(self) -> list[QueryStatus]:
         return self._queries.statuses()
 
+    def spark_plan(self, query_id: str) -> str | None:
+        """What Spark has made of a query's last batch; None where there was none since it started."""
+        entry = self._queries.get(query_id)
+        return None if entry is None else entry.spark_plan()
+
     def _lag(self, progress: Progress) -> int | None:
         """Records that are there and not read yet."""
         if not progress.offsets:
@@ -374,7 +434,10 @@ class Engine:
             return None
 
     def close(self) -> None:
+        self.push_queries.close()
         self._queries.close(self.config.engine.grace_s)
+        self._grounds.watch.close()
+        self.connectors.close()
         self._writer.close()
 
 

@@ -62,7 +62,7 @@ class Inputs:
     query: str
     topics: tuple[Input, ...]
     bonds: Mapping[str, Bond] = field(default_factory=dict)
-    resumable: bool = True  # RESUME takes its name, as it does a query's and not a connector's
+    resume: str = ""  # the statement that makes it go on behind a gap; none: there is no such
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -154,14 +154,14 @@ def _offsets_gone(inputs: Inputs, known: Input, gaps: Mapping[int, tuple[int, in
     query, topic = inputs.query, known.topic
     lost = sum(to - start for start, to in gaps.values())
     where = ", ".join(f"partition {part} offsets {start} to {to - 1}" for part, (start, to) in gaps.items())
-    on = f"RESUME {query}; goes on behind the gap and keeps what was made so far. " if inputs.resumable else ""
+    on = f"{inputs.resume}; goes on behind the gap and keeps what was made so far. " if inputs.resume else ""
     return Trouble(
         OFFSETS_GONE,
         f"Topic {topic} no longer has what {query} would read next: {where}. "
         f"Retention, or somebody, deleted up to {lost} records before they were read.",
         f"{on}Drop {query} and create it again to make everything anew from what is left. "
         f"`orion topics alter {topic} --retention 30d` keeps records longer.",
-        acceptable=inputs.resumable,
+        acceptable=bool(inputs.resume),
     )
 
 
@@ -173,7 +173,7 @@ def _added(inputs: Inputs, known: Input, topic: Topic, bond: Bond) -> Trouble:
         "To have a key's rows in one order again, write them to a topic that has enough partitions from the start, "
         f"e.g. by CREATE STREAM ... WITH (partitions={topic.partitions}) AS SELECT, and create {query} again over that."
     )
-    seen = f" RESUME {query}; takes this warning away." if inputs.resumable else ""
+    seen = f" {inputs.resume}; takes this warning away." if inputs.resume else ""
     match bond:
         case Bond.OFFSET:
             said = (
@@ -186,7 +186,7 @@ def _added(inputs: Inputs, known: Input, topic: Topic, bond: Bond) -> Trouble:
         case _:
             said = f"{grown}. Its results stay right: rows are brought together by key, wherever they lie."
             hint = f"Nothing has to be done.{seen}"
-    return Trouble(PARTITIONS_ADDED, said, hint, fatal=False, acceptable=inputs.resumable)
+    return Trouble(PARTITIONS_ADDED, said, hint, fatal=False, acceptable=bool(inputs.resume))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +214,11 @@ class Watch:
         self._told: dict[str, tuple[Seen, Inputs, Trouble | None]] = {}  # by query, what was made of what was seen
         self._asked_at = float("-inf")
         self._asking = False
+        self._closed = False
+
+    def close(self) -> None:
+        """Ask no more, and say nothing of a cluster that is gone by now: an answer may be under way still."""
+        self._closed = True
 
     def look(self, inputs: Inputs, ahead: Callable[[], Offsets]) -> Trouble | None:
         """What is wrong with a running query's inputs, as far as is known by now.
@@ -224,7 +229,7 @@ class Watch:
         now = time.monotonic()
         with self._lock:
             self._wanted |= dict.fromkeys(inputs.names, now)
-            due = not self._asking and now - self._asked_at >= self._every_s
+            due = not (self._asking or self._closed) and now - self._asked_at >= self._every_s
             if due:
                 self._asking, self._asked_at = True, now
             seen, told = self._seen, self._told.get(inputs.query)
@@ -265,7 +270,8 @@ class Watch:
             with self._lock:
                 self._seen = seen
         except OrionError as error:
-            log.info("topics can't be looked at", reason=error.message)
+            if not self._closed:
+                log.info("topics can't be looked at", reason=error.message)
         finally:
             with self._lock:
                 self._asking = False

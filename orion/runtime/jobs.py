@@ -1,4 +1,4 @@
-"""The two kinds of job: a query that writes a topic, and a connector that feeds another system."""
+"""A query as a job that the supervisor runs, and what jobs of all kinds need of the server."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion import profiles
+from orion.errors import ExternalError
 from orion.hub.client_settings import translated_settings
 from orion.hub.transactions import Permit
 from orion.plan.fingerprint import fingerprint
 from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, scans
-from orion.plan.sources import Connector
 from orion.plan.tolerance import Tolerance
-from orion.runtime import emit, rows
-from orion.runtime.dataframe import outgoing, with_origin
+from orion.runtime import emit
+from orion.runtime.dataframe import outgoing
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
-from orion.runtime.lanes.exact import ExactLane, tallies
+from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, written
-from orion.runtime.lanes.streams import writer
 from orion.runtime.runs import Run
-from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds, Standing
-from orion.schema import quote
-from orion.sinks import open_sink
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,9 @@ class QueryJob:
         group = f"{self.around.grounds.service}.{self.id}"
         topics = tuple(dict.fromkeys(read))
         stateful = is_stateful(relation)
-        return Standing(self.id, group, self.checkpoint, topics, len(read), bonds(relation), stateful, True)
+        return Standing(
+            self.id, group, self.checkpoint, topics, len(read), bonds(relation), stateful, f"RESUME {self.id}"
+        )
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         around, standing = self.around, self.standing
@@ -156,68 +153,12 @@ class QueryJob:
         return self.around.schemas.learn(error)
 
 
-@dataclass(frozen=True)
-class SinkJob:
-    """Feeds a sink. Rows it can't decode go to the connector's dead letters, in the exact lane like any other."""
-
-    connector: Connector
-    around: Surroundings
-
-    @property
-    def id(self) -> str:
-        return self.connector.name
-
-    @property
-    def sink(self) -> str:
-        return self.connector.plugin
-
-    @property
-    def dead_letters(self) -> str:
-        return f"dlq.{self.connector.name}"
-
-    @property
-    def scans(self) -> int:
-        return 1
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.around.checkpoints / f"connector-{self.connector.identity}"
-
-    @property
-    def standing(self) -> Standing:
-        group = f"{self.around.grounds.service}.connector.{self.connector.identity}"
-        topics = tuple(source.topic for source in self.connector.sources)
-        return Standing(self.id, group, self.checkpoint, topics, len(topics), {}, False, False)
-
-    def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
-        plugin = open_sink(self.connector)
-        around, standing = self.around, self.standing
-        run = around.begin(standing, new=new, accept=accept)
-        run.tolerance = Tolerance.parse(self.connector.tolerance)
-        source = around.schemas.read(self.connector.sources[0])
-        columns = [quote(c.name) for c in source.row]
-        try:
-            permit = around.permit(run, self.dead_letters)
-
-            def write(batch: DataFrame, number: int) -> None:
-                run.admit()
-                batch.persist()
-                try:
-                    good = batch.where(f"{rows.BAD} IS NULL AND NOT {rows.DELETED}")  # no value is no row
-                    taken = plugin.write(good.selectExpr(*columns), number)
-                    tally = tallies(emit.letters(batch, self.dead_letters), permit, number).collect()
-                finally:
-                    batch.unpersist()
-                on_written(Counter({self.sink: taken, self.dead_letters: sum(t.letters for t in tally)}))
-                run.judge(taken, sum(t.errors for t in tally), next((t.example for t in tally if t.example), ""))
-
-            frame = decoded(with_origin(around.source.over(run.inputs).stream(source)), source)
-            batched = writer(frame, standing.job, standing.checkpoint).foreachBatch(write)
-            stream = batched.trigger(processingTime=f"{around.trigger_ms} milliseconds").start()
-            return around.started(run, standing, stream)
-        except BaseException:
-            run.close()
-            raise
-
-    def learn(self, error: str) -> bool:
-        return self.around.schemas.learn(error)
+def is_back(prepare: Callable[[], None]) -> bool:
+    """Whether another system that was away is there again; raises ExternalError while it isn't."""
+    try:
+        prepare()
+    except ExternalError:
+        raise
+    except Exception:  # something else is wrong by now: the next start tells
+        return True
+    return True

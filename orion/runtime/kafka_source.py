@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -27,6 +28,9 @@ class KafkaSource:
     most_records: int
     most_ahead_ms: int = 0
     over_gaps: bool = False  # records that are gone are known to be, and passed over
+    least_records: int = 0  # a batch waits until there are so many, but no longer than `longest_wait_ms`
+    longest_wait_ms: int = 0
+    positions: Mapping[str, Mapping[int, int]] = field(default_factory=dict)  # by topic, instead of `starting`
 
     def over(self, inputs: Inputs) -> KafkaSource:
         """The source for a query whose lost records somebody has accepted, or one that has none."""
@@ -38,10 +42,17 @@ class KafkaSource:
         return lambda source: self._whole(source) if source.name in whole else self.stream(source)
 
     def stream(self, source: Source) -> DataFrame:
-        started = self._topic(source).option("startingOffsets", self.starting)
+        started = self._topic(source).option("startingOffsets", self._beginning(source.topic))
         if self.most_records:
-            started = started.option("maxOffsetsPerTrigger", self.most_records)
+            started = started.option("maxOffsetsPerTrigger", max(self.most_records, self.least_records))
+        if self.least_records and self.longest_wait_ms:
+            started = started.option("minOffsetsPerTrigger", self.least_records)
+            started = started.option("maxTriggerDelay", f"{self.longest_wait_ms}ms")
         return self._bounded(started.load())
+
+    def _beginning(self, topic: str) -> str:
+        offsets = self.positions.get(topic)
+        return self.starting if offsets is None else json.dumps({topic: {str(p): n for p, n in offsets.items()}})
 
     def _whole(self, source: Source) -> DataFrame:
         return self._bounded(self._topic(source).option("startingOffsets", "earliest").load())

@@ -100,4 +100,6 @@ def _offsets(written: Any) -> Offsets:
     loaded = json.loads(written) if isinstance(written, str) else written
     if not isinstance(loaded, dict):
         return {}
-    return {topic: {int(p): int(o) for p, o in ends.items()} for topic, ends in loaded.items()}
+    # What is no topic's: a feed has offsets of its own kind.
+    topics = {topic: ends for topic, ends in loaded.items() if isinstance(ends, dict)}
+    return {topic: {int(p): int(o) for p, o in ends.items()} for topic, ends in topics.items()}

@@ -230,6 +230,16 @@ class Supervised:
             return self.run.drain()
         return True
 
+    def spark_plan(self) -> str | None:
+        """Spark's own words for the last batch, if there was one."""
+        run = self.run
+        if run is None or run.stream is None:
+            return None
+        with suppress(Py4JError, ConnectionError):
+            plan = run.stream._jsq.explainInternal(False)  # what `explain` prints
+            return None if plan.startswith("No physical plan") else str(plan)
+        return None
+
     def status(self) -> QueryStatus:
         progress = self.progress
         letters = self.written.get(self.job.dead_letters, 0) + progress.letters
@@ -300,12 +310,21 @@ class Queries:
             entry.stop(State.PAUSED)
             entry.start(accept=True)
 
-    def remove(self, job_id: str) -> None:
-        """Stop for good: the checkpoint goes too."""
+    def restart(self, job_id: str, job: Job | None = None) -> None:
+        """Stop a job and start it again, or another in its place. What fails is shown as its state, and tried again."""
+        entry = self._running[job_id]
+        with entry.lock:
+            entry.stop(State.RESTARTING)
+            entry.job = job or entry.job
+            entry.look()
+
+    def remove(self, job_id: str, *, keep: bool = False) -> None:
+        """Stop for good: the checkpoint goes too, unless another job is to go on from it."""
         entry = self._running.pop(job_id, None)
         if entry is not None:
             entry.stop(State.PAUSED)
-            shutil.rmtree(entry.job.checkpoint, ignore_errors=True)
+            if not keep:
+                shutil.rmtree(entry.job.checkpoint, ignore_errors=True)
 
     def statuses(self) -> list[QueryStatus]:
         return [entry.status() for entry in list(self._running.values())]

@@ -6,6 +6,7 @@ Every frame between a scan and a writer carries them; no SQL name can collide, s
 from __future__ import annotations
 
 BAD = "__bad"  # why the record couldn't be decoded, or NULL
+NOTE = ""  # in place of such a reason: the row is no letter, and goes as it is to the topic that it names
 DELETED = "__deleted"  # the row of a table is gone
 RAW_KEY, RAW_VALUE = "__raw_key", "__raw_value"
 TOPIC, STAMP = "__topic", "__stamp"  # the topic and Kafka's own timestamp of the record

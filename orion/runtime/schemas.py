@@ -41,7 +41,13 @@ class Schemas:
         self._known: dict[str, dict[int, WireSchema]] = defaultdict(dict)
         self._unknown: dict[str, set[int]] = defaultdict(set)
         self._written: dict[tuple[str, str], WireSchema] = {}
+        self._by_id: dict[int, WireSchema] = {}
         self._first_asked: dict[tuple[str, int], float] = {}
+
+    @property
+    def registry(self) -> Access:
+        """The registry itself; raises where there is none."""
+        return self._access()
 
     # ---- for statements ----------------------------------------------------------------------------------------
 
@@ -87,6 +93,15 @@ class Schemas:
         if (there is not None) is step.exists:
             return None
         return f"A schema with {step.named} {'does not exist' if step.exists else 'exists'}."
+
+    def by_id(self, number: int) -> WireSchema | None:
+        """The schema that a record names; asked for once."""
+        found = self._by_id.get(number)
+        if found is None:
+            found = self._access().by_id(number)
+            if found is not None:
+                self._by_id[number] = found
+        return found
 
     def shown(self, raw: bytes | None) -> str | None:
         """A record's key or value as JSON, if it names a schema that the registry knows."""

@@ -19,7 +19,7 @@ from orion.runtime.runs import Run
 
 @dataclass(frozen=True)
 class Standing:
-    """What a job is to the cluster: a group, the topics it reads, and the folder that says how far it is."""
+    """What a job is to the cluster: a group, the topics it reads if any, and the folder that says how far it is."""
 
     job: str
     group: str
@@ -28,7 +28,7 @@ class Standing:
     scans: int
     bonds: Mapping[str, Bond]
     stateful: bool
-    resumable: bool
+    resume: str  # the statement that makes it go on
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Grounds:
 
     def begin(self, standing: Standing, shuffled: int, *, new: bool, accept: bool) -> Run:
         """A run that may start its stream. `new`: it has none yet. `accept`: what may be accepted is accepted."""
-        checkpoint = Checkpoint(standing.checkpoint)
+        checkpoint = Checkpoint(standing.checkpoint, bool(standing.topics))
         if not new and not checkpoint.exists:
             # Starting from zero would write everything a second time: somebody has to want that.
             gone = f"Its checkpoint {checkpoint.path} is gone."
@@ -53,12 +53,8 @@ class Grounds:
         most = max((topic.partitions for topic in seen.topics.values()), default=1)
         # A batch has a slot for each partition of what it reads; or for each of its shuffle, and for its dead letters.
         slots = max(most, shuffled + 1) * standing.scans
-        run = Run(
-            Membership(self.kafka, standing.group, standing.topics),
-            prepare_ledger(self.kafka, slots),
-            checkpoint,
-            self.watch,
-        )
+        room = prepare_ledger(self.kafka, slots)  # before anybody joins, who may subscribe to it
+        run = Run(Membership(self.kafka, standing.group, standing.topics), room, checkpoint, self.watch)
         try:
             written = run.membership.written(run.slots)
             if new and not checkpoint.exists and written:
@@ -75,7 +71,7 @@ class Grounds:
         seen = self.watch.see(standing.topics)
         identity = checkpoint.identity
         if identity is None:
-            return Inputs(standing.job, noted(standing.topics, seen.topics), standing.bonds, standing.resumable)
+            return Inputs(standing.job, noted(standing.topics, seen.topics), standing.bonds, standing.resume)
         cluster = self.kafka.cluster_id()
         if identity.cluster != cluster:
             raise Conflict(
@@ -83,7 +79,7 @@ class Grounds:
                 f"{checkpoint.path} belongs to the Kafka cluster {identity.cluster}, and this one is {cluster}.",
                 hint="Give the server the cluster it ran on, or another data folder.",
             )
-        inputs = Inputs(standing.job, identity.topics, standing.bonds, standing.resumable)
+        inputs = Inputs(standing.job, identity.topics, standing.bonds, standing.resume)
         reached = checkpoint.reached
         found = trouble(inputs, seen.topics, reached, seen.earliest)
         if found is not None and found.acceptable and accept:

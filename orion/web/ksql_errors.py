@@ -13,6 +13,7 @@ def body(error: OrionError) -> dict[str, Any]:
         "@type": "statement_error" if statement else "generic_error",
         "error_code": _number(error),
         "message": error.message,
+        "kind": type(error).__name__,
         **{name: value for name, value in error.as_dict().items() if name != "message"},
     }
     if isinstance(error, SqlError):

@@ -15,6 +15,7 @@ from orion.hub.running import Running
 from orion.registry import api
 from orion.registry.access import without_login
 from orion.registry.store import Registry
+from orion.web.postgres.server import listening, serving_postgres
 from orion.web.server import Server, bound
 
 
@@ -23,6 +24,7 @@ class Platform:
     orion: Orion
     url: str
     registry: str | None = None
+    postgres: str | None = None  # where clients of PostgreSQL's find the tables
 
 
 @contextmanager
@@ -34,15 +36,21 @@ def running(config: Config, progress: Callable[[str], None]) -> Iterator[Platfor
         registry_sock = _registry_socket(config, progress)
         if registry_sock is not None:
             stack.enter_context(closing(registry_sock))
+        postgres_sock = listening(config.postgres, progress) if config.serving.enabled else None
+        if postgres_sock is not None:
+            stack.enter_context(closing(postgres_sock))
         orion = stack.enter_context(Orion.start(config, progress))
         registry = None if config.registry.url is None else without_login(config.registry.url)
         if registry_sock is not None and orion.registry is not None:
             registry = stack.enter_context(serving_registry(orion.registry, registry_sock))
         server = Server.start(orion, sock)
         stack.callback(server.stop)
+        postgres = None
+        if postgres_sock is not None and orion.tables is not None:
+            postgres = stack.enter_context(serving_postgres(orion.tables, postgres_sock))
         Running(os.getpid(), orion.bootstrap, server.url, config.service_id, registry).write(config.data)
         stack.callback(Running.remove, config.data)
-        yield Platform(orion, server.url, registry)
+        yield Platform(orion, server.url, registry, postgres)
 
 
 @contextmanager

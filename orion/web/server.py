@@ -6,8 +6,10 @@ import asyncio
 import os
 import socket
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
@@ -18,15 +20,43 @@ from orion import __version__
 from orion.app import Orion
 from orion.errors import ConfigError, ExternalError, OrionError
 from orion.web import ksql_errors
+from orion.web.console.door import Door
+from orion.web.gateway import Gateway
+from orion.web.lookups import Lookups
 from orion.web.routes import NAMES
+
+if TYPE_CHECKING:
+    from orion.web.console.desk import Desk
 
 _START_S = 15.0
 
 
 def application(orion: Orion) -> FastAPI:
     """Every route over one running platform."""
-    app = FastAPI(title="Orion", version=__version__, docs_url=None, redoc_url=None)
+    engine = orion.engine
+    app = over(Gateway(engine.kafka, engine.schemas, engine.config.web, lambda: engine.catalog))
     app.state.orion = orion
+    app.add_middleware(Door, desk=lambda: _desk(orion, app.state.gateway))
+    app.add_middleware(Lookups, pulls=orion.pulls)
+    return app
+
+
+def _desk(orion: Orion, gateway: Gateway) -> Desk:
+    from orion.web.console.desk import Desk
+
+    return Desk(orion, gateway.outbox)
+
+
+def over(gateway: Gateway) -> FastAPI:
+    """Every route over the ways to records; those that run statements want `app.state.orion` besides."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await asyncio.to_thread(gateway.close)
+
+    app = FastAPI(title="Orion", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app.state.gateway = gateway
     for name in NAMES:
         app.include_router(import_module(f"orion.web.routes.{name}").router)
 

@@ -1,7 +1,8 @@
 """Answers conformance cases over standard input and output, a JSON object a line.
 
     -> {"cmd": "batch", "feed": "all" | "per_record", "cases": [{"id", "statements", "properties", "topics", "inputs"}]}
-    <- {"id", "status", "failed_statement", "error", "outputs", "schemas"} a case, in any order; then {"done": true}
+    <- {"id", "status", "failed_statement", "error", "outputs", "schemas", "rows"} a case, in any order
+    <- {"done": true}
     -> {"cmd": "quit"}
 
 A case's statements are compiled one after the other; then each query runs to its end over all records, in the order
@@ -25,6 +26,7 @@ from typing import Any
 from orion.config import Engine
 from orion.errors import OrionError, UnsupportedError
 from orion.plan.sources import Source
+from orion.plan.steps import Ask, Pull, Push
 from orion.runtime import session
 from orion.schema import Role, Schema
 from orion.testing import Desk, Given
@@ -40,10 +42,12 @@ PROPERTIES = {"orion.tasks": "1", "cache.max.bytes.buffering": "0"}
 def answer(spark: session.Spark, case: dict[str, Any]) -> dict[str, Any]:
     shelf = Shelf(case.get("topics") or [])
     desk = Desk(spark, PROPERTIES | _known(case.get("properties") or {}), registry=shelf)
+    asked: list[Ask] = []
     for at, statement in enumerate(case["statements"]):
         try:
             shelf.hear(statement)
-            desk.execute(statement)
+            ask = desk.execute(statement).ask
+            asked += [ask] if isinstance(ask, Pull | Push) else []
         except UnsupportedError as error:
             return _failed(case, "unsupported", at, error)
         except OrionError as error:
@@ -54,12 +58,13 @@ def answer(spark: session.Spark, case: dict[str, Any]) -> dict[str, Any]:
     try:
         desk.log = [given(r, topics.get(r["topic"]), shelf) for r in case.get("inputs", ())] + desk.log
         made = desk.settle()
+        rows = [desk.rows(ask) for ask in asked]
     except Exception as error:
         return _failed(case, "error", None, _short(error))
     outputs = [output(r, topics.get(r.topic), shelf) for r in (*made, *desk.inserted)]
     schemas = {n: {"type": s.kind.lower(), "schema": _schema(s.schema)} for n, s in desk.catalog.sources.items()}
     told = {"status": "ok", "failed_statement": None, "error": None}
-    return {"id": case["id"], **told, "outputs": outputs, "schemas": schemas}
+    return {"id": case["id"], **told, "outputs": outputs, "schemas": schemas, "rows": rows}
 
 
 def _known(properties: dict[str, Any]) -> dict[str, str]:

@@ -57,7 +57,10 @@ class Shelf:
         return self._by_id[held[-1]] if held else None
 
     def versions(self, subject: str) -> list[WireSchema]:
-        return [self._by_id[number] for number in self._subjects.get(subject, ())]
+        return list(self.numbered(subject).values())
+
+    def numbered(self, subject: str) -> dict[int, WireSchema]:
+        return {at: self._by_id[number] for at, number in enumerate(self._subjects.get(subject, ()), 1)}
 
     def by_id(self, number: int) -> WireSchema | None:
         return self._by_id.get(number)

@@ -1,4 +1,4 @@
--- CREATE SINK CONNECTOR and DROP CONNECTOR.
+-- CREATE SINK CONNECTOR, CREATE SOURCE CONNECTOR, PAUSE, RESUME and DROP CONNECTOR.
 
 CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON');
 
@@ -35,6 +35,43 @@ CREATE SINK CONNECTOR c WITH ('connector.class' = 'delta', 'topics' = 'copy');
 -- error: ParseError SYNTAX 1:24
 -- message: Expected WITH, found ';'.
 CREATE SINK CONNECTOR c;
+
+-- plan:
+--   start sink WIDE (jdbc) from COPY, in
+CREATE SINK CONNECTOR wide WITH (
+  'connector.class' = 'io.confluent.connect.jdbc.JdbcSinkConnector', 'topics.regex' = '(in|COPY)', 'connection.url' = 'jdbc:sqlite:x'
+);
+
+-- error: BindError INVALID_CONNECTOR 1:23
+-- message: No stream or table is over a topic that matches 'out.*'.
+-- hint: SHOW STREAMS; lists them.
+CREATE SINK CONNECTOR c WITH ('connector.class' = 'jdbc', 'topics.regex' = 'out.*');
+
+-- plan:
+--   start source ROWS (datagen) to in
+CREATE SOURCE CONNECTOR rows WITH ('connector.class' = 'datagen', 'kafka.topic' = 'in');
+
+-- plan:
+--   start source CHANGES (cdc)
+CREATE SOURCE CONNECTOR changes WITH ('connector.class' = 'io.debezium.connector.postgresql.PostgresConnector');
+
+-- error: BindError INVALID_CONNECTOR 1:25
+-- message: The query CSAS_COPY_1 writes COPY.
+-- hint: Give the connector a topic of its own.
+CREATE SOURCE CONNECTOR c WITH ('connector.class' = 'datagen', 'topic' = 'COPY');
+
+-- plan:
+--   make connector LAKE paused
+PAUSE CONNECTOR lake;
+
+-- plan:
+--   make connector LAKE running
+RESUME CONNECTOR 'LAKE';
+
+-- error: NotFound NOT_FOUND none
+-- message: There is no connector LAKES.
+-- hint: Did you mean LAKE?
+PAUSE CONNECTOR lakes;
 
 -- plan:
 --   stop connector LAKE and forget how far it was

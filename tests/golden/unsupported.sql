@@ -4,15 +4,6 @@ CREATE STREAM s (k STRING KEY, v INT, m MAP<STRING, INT>) WITH (KAFKA_TOPIC = 's
 
 CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
 
--- error: UnsupportedError PULL_QUERY 1:1
--- message: Pull queries are not run yet.
--- hint: Add EMIT CHANGES to follow the rows as they come.
-SELECT * FROM t WHERE k = 'a';
-
--- error: UnsupportedError SOURCE_CONNECTOR 1:1
--- message: Source connectors are not run yet.
-CREATE SOURCE CONNECTOR c WITH ('connector.class' = 'datagen');
-
 -- error: UnsupportedError ALTER_SYSTEM 1:1
 -- message: The settings of a server are not changed while it runs.
 -- hint: Write them into orion.yaml and start again, or SET them for this session.

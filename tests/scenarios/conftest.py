@@ -15,6 +15,7 @@ from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
 from orion.runtime.engine import Engine
 from orion.runtime.session import Spark
+from orion.web.server import Server, bound
 
 Await = Callable[[Callable[[], bool], float], None]
 
@@ -25,6 +26,15 @@ def orion(kafka: Kafka, spark: Spark, scratch: Path) -> Iterator[Orion]:
     engine = Engine(config, kafka, spark)
     with Orion.over(engine) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def door(orion: Orion) -> Iterator[str]:
+    """The platform's address over HTTP."""
+    with bound("127.0.0.1", 0) as sock:
+        server = Server.start(orion, sock)
+        yield server.url
+        server.stop()
 
 
 @pytest.fixture

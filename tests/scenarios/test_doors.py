@@ -136,3 +136,16 @@ def test_print_shows_records_as_they_are(url: str) -> None:
     ran = sql(url, "-e", "PRINT 'door' FROM BEGINNING LIMIT 1;")
     cells = ran.stdout.splitlines()[1].split("\t")
     assert cells[1:] == ["0", "0", "a", '{"V":1}']
+
+
+def test_rows_that_come_by_http_are_rows_of_the_stream(url: str, orion: Orion) -> None:
+    orion.execute(
+        "CREATE STREAM fed (k STRING KEY, v INT) WITH (kafka_topic='fed', value_format='JSON', partitions=1);"
+    )
+    rows = [{"k": "a", "v": 1}, {"k": "b", "v": "two"}, {"k": "c", "v": 3}]
+    answer = httpx.post(f"{url}/feeds/fed", json=rows, timeout=60)
+    assert (answer.status_code, [one["index"] for one in answer.json()["refused"]]) == (207, [1])
+    ran = sql(url, "-e", "SET 'auto.offset.reset'='earliest'; SELECT k, v FROM fed EMIT CHANGES LIMIT 2;")
+    assert ran.stdout.splitlines()[2:] == ["a\t1", "c\t3"]
+    assert httpx.get(f"{url}/", headers={"accept": "application/vnd.ksql.v1+json"}).headers["location"] == "/info"
+    assert "kafka_cluster_id" in httpx.get(f"{url}/", headers={"accept": "application/json"}, timeout=60).json()

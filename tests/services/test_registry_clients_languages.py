@@ -8,11 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,60 +17,18 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from orion.config import cache_folder
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
 from orion.hub.writer import send_all
+from tests.languages import CLIENTS, INSTALL_S, RUN_S, Language, make_node, need, ran
 
-CLIENTS = Path(__file__).parents[1] / "clients"
 SCHEMAS = CLIENTS / "schemas"
-INSTALL_S = 500.0
-RUN_S = 120.0
 
 JAR = "org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded"
 JAR_SHA256 = "fcba31945ab17f393008f46975b37dd12516e59f536b0bec5a19ab9fd84464d1"
 # Later versions also read the poms above the jar, and those name a repository that not everyone reaches.
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy"
-
-
-@dataclass(frozen=True)
-class Language:
-    """What its client needs on the machine, how it is made ready in a folder, and how it is started from there."""
-
-    name: str
-    tools: tuple[str, ...]
-    make: Callable[[Path, Path], None]  # from its sources, into a folder
-    start: tuple[str, ...]  # in that folder
-
-    def ready(self) -> Path:
-        """The folder with the client, made unless these very sources have been already."""
-        sources = CLIENTS / self.name
-        digest = hashlib.sha256(JAR_SHA256.encode())
-        for file in sorted(sources.iterdir()):
-            digest.update(file.read_bytes())
-        folder = cache_folder() / "clients" / f"{self.name}-{digest.hexdigest()[:16]}"
-        if not folder.exists():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            new = Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=folder.parent))
-            try:
-                self.make(sources, new)
-                new.rename(folder)
-            finally:
-                shutil.rmtree(new, ignore_errors=True)
-        return folder
-
-
-def ran(*command: str, cwd: Path, timeout: float) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False)
-    assert done.returncode == 0, (command[0], done.stdout[-2000:], done.stderr[-4000:])
-    return done.stdout
-
-
-def make_node(sources: Path, folder: Path) -> None:
-    for file in sources.iterdir():
-        shutil.copy(file, folder)
-    ran("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder, timeout=INSTALL_S)
 
 
 def make_go(sources: Path, folder: Path) -> None:
@@ -97,7 +50,7 @@ def make_java(sources: Path, folder: Path) -> None:
 LANGUAGES = (
     Language("node", ("node", "npm"), make_node, ("node", "orders.js")),
     Language("go", ("go",), make_go, ("./orders",)),
-    Language("java", ("java", "javac", "mvn"), make_java, ("java", "-cp", f".{os.pathsep}*", "Orders")),
+    Language("java", ("java", "javac", "mvn"), make_java, ("java", "-cp", f".{os.pathsep}*", "Orders"), JAR_SHA256),
 )
 
 
@@ -144,11 +97,3 @@ def test_each_reads_what_the_other_wrote(
         # Protobuf stays between Node and Node: its library leaves out which message of the file a record is.
         json_basket = JSONDeserializer(None, schema_registry_client=client)
         assert [json_basket(value, at(name)) for value in values(kafka, f"{name}-json")] == [basket]
-
-
-def need(language: Language) -> None:
-    """Skip where the machine can't run it; the build server promises that it can."""
-    missing = [tool for tool in language.tools if shutil.which(tool) is None]
-    if missing:
-        refuse = pytest.fail if os.environ.get("CI") else pytest.skip
-        refuse(f"{' and '.join(missing)} missing on this machine: its client of the registry isn't tried")

@@ -47,7 +47,7 @@ def test_a_worker_gets_plain_columns_and_finds_all_in_them(spark: SparkSession) 
     frame = spark.createDataFrame(made, rows.OUTGOING).selectExpr(*exact._SENT)
     assert {field.dataType.typeName() for field in frame.schema} == {"binary", "long", "integer", "string"}
     permit = Permit("", "", b"", "", Path(), "X", "dlq.X")
-    [chunk] = exact._chunks(iter(frame.toArrow().combine_chunks().to_batches()), permit)
+    [chunk] = exact.chunks(iter(frame.toArrow().combine_chunks().to_batches()), permit)
     assert (chunk.topics, chunk.keys) == (["X", "X", "dlq.X", "dlq.X"], [b"k", None, b"k", b"k"])
     assert (chunk.values, chunk.times) == ([b"v", None, b"bad", b"bad"], [7, 1, 9, 9])
     assert (chunk.newest, chunk.origin) == (7, 3)

@@ -338,17 +338,19 @@ def _millis(time: Any) -> int | None:
     return millis if 0 <= millis <= 86_400_000 else None
 
 
-def arrow_type(type_: SqlType) -> pa.DataType:
-    """The type as Spark takes it from Arrow."""
+def arrow_type(type_: SqlType, zone: str | None = "UTC") -> pa.DataType:
+    """The type as Spark takes it from Arrow; without a `zone` as DuckDB does."""
     match type_:
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale)
         case Array(element):
-            return pa.list_(arrow_type(element))
+            return pa.list_(arrow_type(element, zone))
         case Map(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
+            return pa.map_(arrow_type(key, zone), arrow_type(value, zone))
         case Struct(fields):
-            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
+            return pa.struct([pa.field(f.name, arrow_type(f.type, zone)) for f in fields])
+        case Scalar.TIMESTAMP:
+            return pa.timestamp("us", tz=zone)
         case _:
             return _ARROW[type_]
 
@@ -362,5 +364,4 @@ _ARROW = {
     Scalar.BYTES: pa.binary(),
     Scalar.DATE: pa.date32(),
     Scalar.TIME: pa.int32(),
-    Scalar.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }

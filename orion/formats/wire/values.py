@@ -30,7 +30,12 @@ def written(schema: WireSchema, value: Any) -> bytes:
     return b"\0" + schema.id.to_bytes(4, "big") + body
 
 
-def read(raw: bytes, schema_of: Callable[[int], WireSchema | None], kind: str | None = None) -> Any:
+def read(
+    raw: bytes,
+    schema_of: Callable[[int], WireSchema | None],
+    kind: str | None = None,
+    parse_json: Callable[[bytes], Any] = json.loads,
+) -> Any:
     """The value of a record; `kind` is the type its schema must have. Raises SchemaError where it can't be read."""
     number = schema_id(raw)
     if number is None:
@@ -41,6 +46,8 @@ def read(raw: bytes, schema_of: Callable[[int], WireSchema | None], kind: str | 
     if kind is not None and schema.type != kind:
         raise SchemaError("RECORD_UNFIT", f"Its schema {number} is {schema.type} and not {kind}.")
     try:
+        if schema.type == "JSON":
+            return parse_json(raw[LENGTH:])
         return _READERS[schema.type](schema, raw[LENGTH:])
     except (OrionError, *_TROUBLE) as error:
         raise SchemaError("RECORD_UNFIT", f"The bytes don't fit schema {number}: {error}.") from error
@@ -89,16 +96,18 @@ def _avro_schema(schema: WireSchema) -> Any:
 # ---- JSON Schema -------------------------------------------------------------------------------------------------
 
 
-def _read_json(_: WireSchema, body: bytes) -> Any:
-    return json.loads(body)
-
-
 def _write_json(schema: WireSchema, value: Any) -> bytes:
     """Held against the schema when written, by whoever writes; a reader takes what is there."""
-    fault = next(iter(_validator(schema).iter_errors(value)), None)
+    fault = json_fault(schema, value)
     if fault is not None:
-        raise ValueError(f"{fault.message} at {fault.json_path}")
+        raise ValueError(fault)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def json_fault(schema: WireSchema, value: Any) -> str | None:
+    """What a JSON Schema has against a value."""
+    fault = next(iter(_validator(schema).iter_errors(value)), None)
+    return None if fault is None else f"{fault.message} at {fault.json_path}"
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +150,7 @@ def _write_protobuf(schema: WireSchema, value: Any) -> bytes:
     from google.protobuf.message import EncodeError, Message
     from google.protobuf.message_factory import GetMessageClass
 
-    kind = _message(schema, (0,))
+    kind = message_of(schema)
     if isinstance(value, Message) and value.DESCRIPTOR.full_name != kind.full_name:
         raise ValueError(f"it is a {value.DESCRIPTOR.full_name} and not a {kind.full_name}")
     try:
@@ -149,6 +158,11 @@ def _write_protobuf(schema: WireSchema, value: Any) -> bytes:
         return b"\0" + bytes(made.SerializeToString())
     except EncodeError as error:
         raise ValueError(str(error)) from error
+
+
+def message_of(schema: WireSchema) -> Any:
+    """The descriptor of the schema's first message, as which values are written."""
+    return _message(schema, (0,))
 
 
 @lru_cache(maxsize=64)
@@ -191,7 +205,6 @@ def _single(value: Any, field: Any) -> Any:
 
 _READERS: dict[str, Callable[[WireSchema, bytes], Any]] = {
     "AVRO": read_avro,
-    "JSON": _read_json,
     "PROTOBUF": _read_protobuf,
 }
 _WRITERS: dict[str, Callable[[WireSchema, Any], bytes]] = {

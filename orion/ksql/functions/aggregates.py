@@ -25,8 +25,8 @@ def _minus(left: Any, right: Any) -> Any:
 COUNT = aggregate(
     "COUNT",
     "How many rows; with a column, how many rows where it isn't NULL.",
-    overload("() -> BIGINT", "count(1)"),
-    overload("(ANY) -> BIGINT", "count({0})"),
+    overload("() -> BIGINT", "count(1)", duckdb="count(*)"),
+    overload("(ANY) -> BIGINT", "count({0})", duckdb="count({0})"),
     fold=Fold(
         zero=lambda: 0,
         add=lambda state, *values: state + (not values or values[0] is not None),
@@ -41,10 +41,10 @@ SUM = aggregate(
     "SUM",
     "The sum of the values that aren't NULL; 0 while there are none. It keeps the column's type, and whole numbers "
     "wrap around at its ends.",
-    overload("(INTEGER) -> INTEGER", "CAST(coalesce(sum({0}), 0) AS INT)"),
-    overload("(BIGINT) -> BIGINT", "coalesce(sum({0}), 0)"),
-    overload("(DOUBLE) -> DOUBLE", "coalesce(sum({0}), 0D)"),
-    overload("(DECIMAL) -> DECIMAL", "coalesce(sum({0}), 0)"),
+    overload("(INTEGER) -> INTEGER", "CAST(coalesce(sum({0}), 0) AS INT)", duckdb="coalesce(sum({0}), 0)"),
+    overload("(BIGINT) -> BIGINT", "coalesce(sum({0}), 0)", duckdb="coalesce(sum({0}), 0)"),
+    overload("(DOUBLE) -> DOUBLE", "coalesce(sum({0}), 0D)", duckdb="coalesce(sum({0}), 0)"),
+    overload("(DECIMAL) -> DECIMAL", "coalesce(sum({0}), 0)", duckdb="coalesce(sum({0}), 0)"),
     fold=Fold(
         zero=lambda: 0,
         add=lambda state, value: state if value is None else _plus(state, value),
@@ -79,9 +79,9 @@ SUM_LIST = aggregate(
 AVG = aggregate(
     "AVG",
     "The mean of the values that aren't NULL; 0 while there are none.",
-    overload("(INTEGER) -> DOUBLE", "coalesce(avg({0}), 0D)"),
-    overload("(BIGINT) -> DOUBLE", "coalesce(avg({0}), 0D)"),
-    overload("(DOUBLE) -> DOUBLE", "coalesce(avg({0}), 0D)"),
+    overload("(INTEGER) -> DOUBLE", "coalesce(avg({0}), 0D)", duckdb="coalesce(avg({0}), 0)"),
+    overload("(BIGINT) -> DOUBLE", "coalesce(avg({0}), 0D)", duckdb="coalesce(avg({0}), 0)"),
+    overload("(DOUBLE) -> DOUBLE", "coalesce(avg({0}), 0D)", duckdb="coalesce(avg({0}), 0)"),
     fold=Fold(
         zero=lambda: (0, 0),
         add=lambda state, value: state if value is None else (state[0] + value, state[1] + 1),
@@ -137,9 +137,9 @@ def _variance(state: Spread) -> float:
 STDDEV_SAMP = aggregate(
     "STDDEV_SAMP",
     "The sample variance, not its root: that is STDDEV_SAMPLE. Its name is ksqlDB's.",
-    overload("(INTEGER) -> DOUBLE", "coalesce(var_samp({0}), 0D)"),
-    overload("(BIGINT) -> DOUBLE", "coalesce(var_samp({0}), 0D)"),
-    overload("(DOUBLE) -> DOUBLE", "coalesce(var_samp({0}), 0D)"),
+    overload("(INTEGER) -> DOUBLE", "coalesce(var_samp({0}), 0D)", duckdb="coalesce(var_samp({0}), 0)"),
+    overload("(BIGINT) -> DOUBLE", "coalesce(var_samp({0}), 0D)", duckdb="coalesce(var_samp({0}), 0)"),
+    overload("(DOUBLE) -> DOUBLE", "coalesce(var_samp({0}), 0D)", duckdb="coalesce(var_samp({0}), 0)"),
     fold=Fold(
         zero=lambda: (0, 0, 0.0),
         add=_spread_with,
@@ -153,9 +153,9 @@ STDDEV_SAMP = aggregate(
 STDDEV_SAMPLE = aggregate(
     "STDDEV_SAMPLE",
     "The sample standard deviation; 0 while there are fewer than two values.",
-    overload("(INTEGER) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)"),
-    overload("(BIGINT) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)"),
-    overload("(DOUBLE) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)"),
+    overload("(INTEGER) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)", duckdb="coalesce(stddev_samp({0}), 0)"),
+    overload("(BIGINT) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)", duckdb="coalesce(stddev_samp({0}), 0)"),
+    overload("(DOUBLE) -> DOUBLE", "coalesce(stddev_samp({0}), 0D)", duckdb="coalesce(stddev_samp({0}), 0)"),
     fold=Fold(
         zero=lambda: (0, 0, 0.0),
         add=_spread_with,

@@ -283,7 +283,7 @@ COUNT_DISTINCT = aggregate(
     "How many different values there are, NULL not among them. It is exact up to about 2000; larger numbers are "
     "estimated, within 1% as a rule.",
     *(
-        overload(f"({t}) -> BIGINT", "approx_count_distinct({0}, 0.01)")
+        overload(f"({t}) -> BIGINT", "approx_count_distinct({0}, 0.01)", duckdb="count(DISTINCT {0})")
         for t in ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP")
     ),
     # Spark has no hash of a MAP.

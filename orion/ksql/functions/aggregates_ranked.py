@@ -32,14 +32,14 @@ def _larger(left: Any, right: Any) -> Any:
 MIN = aggregate(
     "MIN",
     "The smallest value.",
-    *(overload(f"({t}) -> {t}", "min({0})") for t in ORDERED),
+    *(overload(f"({t}) -> {t}", "min({0})", duckdb="min({0})") for t in ORDERED),
     fold=Fold(zero=lambda: None, add=_smaller, merge=_smaller, result=lambda state: state),
 )
 
 MAX = aggregate(
     "MAX",
     "The largest value.",
-    *(overload(f"({t}) -> {t}", "max({0})") for t in ORDERED),
+    *(overload(f"({t}) -> {t}", "max({0})", duckdb="max({0})") for t in ORDERED),
     fold=Fold(zero=lambda: None, add=_larger, merge=_larger, result=lambda state: state),
 )
 

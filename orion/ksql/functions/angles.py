@@ -32,42 +32,42 @@ def _distance(args: Sequence[str]) -> str:
 ACOS = scalar(
     "ACOS",
     "The angle with this cosine; NaN outside of -1 to 1.",
-    overload("(DOUBLE) -> DOUBLE", "acos({0})"),
+    overload("(DOUBLE) -> DOUBLE", "acos({0})", duckdb="acos({0})"),
     examples=[example("ACOS(1)", 0.0), example("ACOS(2)", float("nan"))],
 )
 
 ASIN = scalar(
     "ASIN",
     "The angle with this sine; NaN outside of -1 to 1.",
-    overload("(DOUBLE) -> DOUBLE", "asin({0})"),
+    overload("(DOUBLE) -> DOUBLE", "asin({0})", duckdb="asin({0})"),
     examples=[example("ASIN(1)", _PI / 2), example("ASIN(-2)", float("nan"))],
 )
 
 ATAN = scalar(
     "ATAN",
     "The angle with this tangent.",
-    overload("(DOUBLE) -> DOUBLE", "atan({0})"),
+    overload("(DOUBLE) -> DOUBLE", "atan({0})", duckdb="atan({0})"),
     examples=[example("ATAN(1)", _PI / 4)],
 )
 
 ATAN2 = scalar(
     "ATAN2",
     "The angle of the point whose y is the first number and whose x the second.",
-    overload("(DOUBLE, DOUBLE) -> DOUBLE", "atan2({0}, {1})"),
+    overload("(DOUBLE, DOUBLE) -> DOUBLE", "atan2({0}, {1})", duckdb="atan2({0}, {1})"),
     examples=[example("ATAN2(1, 0)", _PI / 2), example("ATAN2(0, -1)", _PI)],
 )
 
 COS = scalar(
     "COS",
     "The cosine.",
-    overload("(DOUBLE) -> DOUBLE", "cos({0})"),
+    overload("(DOUBLE) -> DOUBLE", "cos({0})", duckdb="cos({0})"),
     examples=[example("COS(0)", 1.0), example("COS(PI())", -1.0)],
 )
 
 COSH = scalar(
     "COSH",
     "The hyperbolic cosine.",
-    overload("(DOUBLE) -> DOUBLE", "cosh({0})"),
+    overload("(DOUBLE) -> DOUBLE", "cosh({0})", duckdb="cosh({0})"),
     examples=[example("COSH(0)", 1.0)],
 )
 
@@ -81,7 +81,7 @@ COT = scalar(
 DEGREES = scalar(
     "DEGREES",
     "Radians as degrees.",
-    overload("(DOUBLE) -> DOUBLE", "degrees({0})"),
+    overload("(DOUBLE) -> DOUBLE", "degrees({0})", duckdb="degrees({0})"),
     examples=[example("DEGREES(PI())", 180.0)],
 )
 
@@ -102,41 +102,41 @@ GEO_DISTANCE = scalar(
 PI = scalar(
     "PI",
     "The number pi.",
-    overload("() -> DOUBLE", "pi()"),
+    overload("() -> DOUBLE", "pi()", duckdb="pi()"),
     examples=[example("PI()", _PI)],
 )
 
 RADIANS = scalar(
     "RADIANS",
     "Degrees as radians.",
-    overload("(DOUBLE) -> DOUBLE", "radians({0})"),
+    overload("(DOUBLE) -> DOUBLE", "radians({0})", duckdb="radians({0})"),
     examples=[example("RADIANS(180)", _PI)],
 )
 
 SIN = scalar(
     "SIN",
     "The sine.",
-    overload("(DOUBLE) -> DOUBLE", "sin({0})"),
+    overload("(DOUBLE) -> DOUBLE", "sin({0})", duckdb="sin({0})"),
     examples=[example("SIN(0)", 0.0), example("SIN(PI() / 2)", 1.0)],
 )
 
 SINH = scalar(
     "SINH",
     "The hyperbolic sine.",
-    overload("(DOUBLE) -> DOUBLE", "sinh({0})"),
+    overload("(DOUBLE) -> DOUBLE", "sinh({0})", duckdb="sinh({0})"),
     examples=[example("SINH(0)", 0.0)],
 )
 
 TAN = scalar(
     "TAN",
     "The tangent.",
-    overload("(DOUBLE) -> DOUBLE", "tan({0})"),
+    overload("(DOUBLE) -> DOUBLE", "tan({0})", duckdb="tan({0})"),
     examples=[example("TAN(0)", 0.0), example("TAN(PI() / 4)", 1.0)],
 )
 
 TANH = scalar(
     "TANH",
     "The hyperbolic tangent.",
-    overload("(DOUBLE) -> DOUBLE", "tanh({0})"),
+    overload("(DOUBLE) -> DOUBLE", "tanh({0})", duckdb="tanh({0})"),
     examples=[example("TANH(0)", 0.0)],
 )

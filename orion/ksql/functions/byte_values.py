@@ -140,7 +140,7 @@ INT_FROM_BYTES = scalar(
 MD5 = scalar(
     "MD5",
     "The MD5 digest of the text, in hexadecimal digits.",
-    overload("(STRING) -> STRING", "md5(CAST({0} AS BINARY))"),
+    overload("(STRING) -> STRING", "md5(CAST({0} AS BINARY))", duckdb="md5({0})"),
     examples=[example("MD5('abc')", "900150983cd24fb0d6963f7d28e17f72"), example("MD5(NULL)", None)],
 )
 

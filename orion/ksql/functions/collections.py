@@ -91,7 +91,7 @@ ARRAY_JOIN = scalar(
 ARRAY_LENGTH = scalar(
     "ARRAY_LENGTH",
     "How many elements the array has.",
-    overload("(ARRAY<T>) -> INTEGER", "array_size({0})"),
+    overload("(ARRAY<T>) -> INTEGER", "array_size({0})", duckdb="len({0})"),
     examples=[
         example("ARRAY_LENGTH(ARRAY[1, NULL, 3])", 3),
         example("ARRAY_LENGTH(CAST(NULL AS ARRAY<INT>))", None),
@@ -101,7 +101,7 @@ ARRAY_LENGTH = scalar(
 ARRAY_MAX = scalar(
     "ARRAY_MAX",
     "The largest element; NULL where there are only NULLs.",
-    overload("(ARRAY<T>) -> T", "array_max({0})"),
+    overload("(ARRAY<T>) -> T", "array_max({0})", duckdb="list_max({0})"),
     examples=[
         example("ARRAY_MAX(ARRAY[-1, 2, NULL, 0])", 2),
         example("ARRAY_MAX(ARRAY['Foo', 'Bar', NULL, 'baz'])", "baz"),
@@ -112,7 +112,7 @@ ARRAY_MAX = scalar(
 ARRAY_MIN = scalar(
     "ARRAY_MIN",
     "The smallest element; NULL where there are only NULLs.",
-    overload("(ARRAY<T>) -> T", "array_min({0})"),
+    overload("(ARRAY<T>) -> T", "array_min({0})", duckdb="list_min({0})"),
     examples=[
         example("ARRAY_MIN(ARRAY[-1, 2, NULL, 0])", -1),
         example("ARRAY_MIN(ARRAY[false, NULL, true])", False),
@@ -203,7 +203,7 @@ GENERATE_SERIES = scalar(
 MAP_KEYS = scalar(
     "MAP_KEYS",
     "The map's keys.",
-    overload("(MAP<K, V>) -> ARRAY<K>", "map_keys({0})"),
+    overload("(MAP<K, V>) -> ARRAY<K>", "map_keys({0})", duckdb="map_keys({0})"),
     examples=[
         example("MAP_KEYS(MAP('apple' := 10, 'banana' := 20))", ["apple", "banana"]),
         example("MAP_KEYS(CAST(NULL AS MAP<STRING, INT>))", None),
@@ -223,7 +223,7 @@ MAP_UNION = scalar(
 MAP_VALUES = scalar(
     "MAP_VALUES",
     "The map's values.",
-    overload("(MAP<K, V>) -> ARRAY<V>", "map_values({0})"),
+    overload("(MAP<K, V>) -> ARRAY<V>", "map_values({0})", duckdb="map_values({0})"),
     examples=[example("MAP_VALUES(MAP('apple' := 10, 'banana' := 20))", [10, 20])],
 )
 

@@ -10,20 +10,20 @@ from orion.ksql.functions.declare import Overload, example, overload, scalar
 def _ordered(spark: str) -> list[Overload]:
     """One for each type that has an order. Numbers of several types must fit just one of them."""
     types = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP")
-    return [overload(f"({t}, {t}...) -> {t}", spark) for t in types]
+    return [overload(f"({t}, {t}...) -> {t}", spark, duckdb=spark) for t in types]
 
 
 AS_VALUE = scalar(
     "AS_VALUE",
     "The same value, as a column of the record's value: a copy of a key column.",
-    overload("(T) -> T", "{0}"),
+    overload("(T) -> T", "{0}", duckdb="{0}"),
     examples=[example("AS_VALUE('key')", "key")],
 )
 
 COALESCE = scalar(
     "COALESCE",
     "The first argument that isn't NULL. What is inside an ARRAY, MAP or STRUCT isn't looked at.",
-    overload("(T, T...) -> T", "coalesce({args})"),
+    overload("(T, T...) -> T", "coalesce({args})", duckdb="coalesce({args})"),
     examples=[
         example("COALESCE(NULL, 'b', 'c')", "b"),
         example("COALESCE(NULL, 1, 2.5)", Number("1.0")),
@@ -47,7 +47,7 @@ GREATEST = scalar(
 IFNULL = scalar(
     "IFNULL",
     "The first argument, or the second where that is NULL.",
-    overload("(T, T) -> T", "coalesce({0}, {1})"),
+    overload("(T, T) -> T", "coalesce({0}, {1})", duckdb="coalesce({0}, {1})"),
     examples=[example("IFNULL(NULL, 'none')", "none"), example("IFNULL(5, 0)", 5)],
 )
 
@@ -65,7 +65,7 @@ LEAST = scalar(
 NULLIF = scalar(
     "NULLIF",
     "NULL where the two arguments are equal, and else the first.",
-    overload("(T, T) -> T", "nullif({0}, {1})"),
+    overload("(T, T) -> T", "nullif({0}, {1})", duckdb="nullif({0}, {1})"),
     examples=[
         example("NULLIF('n/a', 'n/a')", None),
         example("NULLIF(5, 0)", 5),

@@ -29,7 +29,7 @@ class Kind(StrEnum):
     TABLE = "TABLE"
 
 
-# Spark SQL of a call: a template with {0}, {1} ... and {args}, or a function of the arguments' Spark SQL.
+# SQL of a call: a template with {0}, {1} ... and {args}, or a function of the arguments' SQL.
 Lowering = str | Callable[[Sequence[str]], str]
 
 
@@ -42,6 +42,8 @@ class Overload:
     returns: Callable[[list[SqlType]], SqlType] | None = None
     # An aggregate's constants, which stand after the columns: the 3 of TOPK(x, 3). The signature is the columns' alone.
     constants: tuple[Scalar, ...] = ()
+    # The same in DuckDB's SQL, where DuckDB has it with the same meaning; else pull queries that need it run on Spark.
+    duckdb: Lowering | None = None
 
     @property
     def shown(self) -> str:
@@ -54,6 +56,11 @@ class Overload:
         if callable(self.spark):
             return self.spark(args)
         return self.spark.format(*args, args=", ".join(args), order="{order}")
+
+    def in_duckdb(self, args: Sequence[str]) -> str | None:
+        if self.duckdb is None or callable(self.duckdb):
+            return self.duckdb(args) if self.duckdb else None
+        return self.duckdb.format(*args, args=", ".join(args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +109,9 @@ def overload(
     spark: Lowering | None,
     returns: Callable[[list[SqlType]], SqlType] | None = None,
     constants: Sequence[Scalar] = (),
+    duckdb: Lowering | None = None,
 ) -> Overload:
-    return Overload(signatures.parse(signature), spark, returns, tuple(constants))
+    return Overload(signatures.parse(signature), spark, returns, tuple(constants), duckdb)
 
 
 def example(call: str, result: Any) -> Example:

@@ -79,10 +79,10 @@ def _trunc_decimal(args: Sequence[str]) -> str:
 ABS = scalar(
     "ABS",
     "The number without its sign.",
-    overload("(INTEGER) -> INTEGER", "abs({0})"),
-    overload("(BIGINT) -> BIGINT", "abs({0})"),
-    overload("(DOUBLE) -> DOUBLE", "abs({0})"),
-    overload("(DECIMAL) -> DECIMAL", "abs({0})"),
+    overload("(INTEGER) -> INTEGER", "abs({0})", duckdb="abs({0})"),
+    overload("(BIGINT) -> BIGINT", "abs({0})", duckdb="abs({0})"),
+    overload("(DOUBLE) -> DOUBLE", "abs({0})", duckdb="abs({0})"),
+    overload("(DECIMAL) -> DECIMAL", "abs({0})", duckdb="abs({0})"),
     examples=[
         example("ABS(-5)", 5),
         example("ABS(-1.5e0)", 1.5),
@@ -94,17 +94,17 @@ ABS = scalar(
 CBRT = scalar(
     "CBRT",
     "The cube root.",
-    overload("(DOUBLE) -> DOUBLE", "cbrt({0})"),
+    overload("(DOUBLE) -> DOUBLE", "cbrt({0})", duckdb="cbrt({0})"),
     examples=[example("CBRT(27)", 3.0), example("CBRT(-8)", -2.0)],
 )
 
 CEIL = scalar(
     "CEIL",
     "The smallest whole number that isn't below the value, in the value's own type.",
-    overload("(INTEGER) -> INTEGER", "{0}"),
-    overload("(BIGINT) -> BIGINT", "{0}"),
-    overload("(DOUBLE) -> DOUBLE", "if(abs({0}) < 9e15D, CAST(ceil({0}) AS DOUBLE), {0})"),
-    overload("(DECIMAL) -> DECIMAL", "ceil({0})"),
+    overload("(INTEGER) -> INTEGER", "{0}", duckdb="{0}"),
+    overload("(BIGINT) -> BIGINT", "{0}", duckdb="{0}"),
+    overload("(DOUBLE) -> DOUBLE", "if(abs({0}) < 9e15D, CAST(ceil({0}) AS DOUBLE), {0})", duckdb="ceil({0})"),
+    overload("(DECIMAL) -> DECIMAL", "ceil({0})", duckdb="ceil({0})"),
     examples=[
         example("CEIL(1.2e0)", 2.0),
         example("CEIL(-1.2e0)", -1.0),
@@ -116,17 +116,17 @@ CEIL = scalar(
 EXP = scalar(
     "EXP",
     "e to the power of the value.",
-    overload("(DOUBLE) -> DOUBLE", "exp({0})"),
+    overload("(DOUBLE) -> DOUBLE", "exp({0})", duckdb="exp({0})"),
     examples=[example("EXP(0)", 1.0), example("EXP(1)", 2.718281828459045)],
 )
 
 FLOOR = scalar(
     "FLOOR",
     "The largest whole number that isn't above the value, in the value's own type.",
-    overload("(INTEGER) -> INTEGER", "{0}"),
-    overload("(BIGINT) -> BIGINT", "{0}"),
-    overload("(DOUBLE) -> DOUBLE", "if(abs({0}) < 9e15D, CAST(floor({0}) AS DOUBLE), {0})"),
-    overload("(DECIMAL) -> DECIMAL", "floor({0})"),
+    overload("(INTEGER) -> INTEGER", "{0}", duckdb="{0}"),
+    overload("(BIGINT) -> BIGINT", "{0}", duckdb="{0}"),
+    overload("(DOUBLE) -> DOUBLE", "if(abs({0}) < 9e15D, CAST(floor({0}) AS DOUBLE), {0})", duckdb="floor({0})"),
+    overload("(DECIMAL) -> DECIMAL", "floor({0})", duckdb="floor({0})"),
     examples=[
         example("FLOOR(1.9e0)", 1.0),
         example("FLOOR(-1.2e0)", -2.0),
@@ -174,7 +174,7 @@ LOG = scalar(
 POWER = scalar(
     "POWER",
     "The first number to the power of the second.",
-    overload("(DOUBLE, DOUBLE) -> DOUBLE", "pow({0}, {1})"),
+    overload("(DOUBLE, DOUBLE) -> DOUBLE", "pow({0}, {1})", duckdb="pow({0}, {1})"),
     examples=[example("POWER(2, 10)", 1024.0), example("POWER(2, -1)", 0.5), example("POWER(10, 400)", float("inf"))],
 )
 
@@ -189,7 +189,7 @@ ROUND = scalar(
     "The nearest number with so many places (none by default, tens and hundreds if negative). Of two as near it is "
     "the larger: -1.5 becomes -1.",
     overload("(INTEGER) -> BIGINT", "CAST({0} AS BIGINT)"),
-    overload("(BIGINT) -> BIGINT", "{0}"),
+    overload("(BIGINT) -> BIGINT", "{0}", duckdb="{0}"),
     overload("(DOUBLE) -> BIGINT", "floor({0}) + CAST({0} - floor({0}) BETWEEN 0.5D AND 1D AS INT)"),
     overload("(DECIMAL)", "floor({0} + 0.5BD)", returns=_whole_decimal),
     overload("(DOUBLE, INTEGER) -> DOUBLE", _round_double),
@@ -207,14 +207,14 @@ ROUND = scalar(
 SIGN = scalar(
     "SIGN",
     "-1 below zero, 0 at zero, 1 above.",
-    overload("(DOUBLE) -> INTEGER", "CAST(sign({0}) AS INT)"),
+    overload("(DOUBLE) -> INTEGER", "CAST(sign({0}) AS INT)", duckdb="CAST(sign({0}) AS INTEGER)"),
     examples=[example("SIGN(-7)", -1), example("SIGN(0)", 0), example("SIGN(0.1)", 1), example("SIGN(NULL)", None)],
 )
 
 SQRT = scalar(
     "SQRT",
     "The square root; NaN below zero.",
-    overload("(DOUBLE) -> DOUBLE", "sqrt({0})"),
+    overload("(DOUBLE) -> DOUBLE", "sqrt({0})", duckdb="sqrt({0})"),
     examples=[example("SQRT(16)", 4.0), example("SQRT(-1)", float("nan"))],
 )
 
@@ -222,7 +222,7 @@ TRUNC = scalar(
     "TRUNC",
     "The number cut off after so many places (none by default), towards zero.",
     overload("(INTEGER) -> BIGINT", "CAST({0} AS BIGINT)"),
-    overload("(BIGINT) -> BIGINT", "{0}"),
+    overload("(BIGINT) -> BIGINT", "{0}", duckdb="{0}"),
     overload("(DOUBLE) -> BIGINT", "CAST({0} AS BIGINT)"),
     overload("(DECIMAL)", _cut("{0}", 0), returns=_whole_decimal),
     overload("(DOUBLE, INTEGER) -> DOUBLE", _trunc_double),

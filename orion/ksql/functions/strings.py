@@ -70,7 +70,7 @@ CHR = scalar(
 CONCAT = scalar(
     "CONCAT",
     "The arguments one after the other. NULLs are left out, so the result is never NULL.",
-    overload("(STRING...) -> STRING", "concat_ws('', {args})"),
+    overload("(STRING...) -> STRING", "concat_ws('', {args})", duckdb="concat({args})"),
     overload("(BYTES...) -> BYTES", _concat_bytes),
     examples=[
         example("CONCAT('a', NULL, 'b')", "ab"),
@@ -82,7 +82,7 @@ CONCAT = scalar(
 CONCAT_WS = scalar(
     "CONCAT_WS",
     "The arguments after the first, with the first between them. NULLs are left out; without a separator it is NULL.",
-    overload("(STRING, STRING...) -> STRING", "concat_ws({args})"),
+    overload("(STRING, STRING...) -> STRING", "concat_ws({args})", duckdb="concat_ws({args})"),
     overload("(BYTES, BYTES...) -> BYTES", _concat_ws_bytes),
     examples=[
         example("CONCAT_WS(', ', 'apple', NULL, 'date')", "apple, date"),
@@ -119,7 +119,7 @@ INSTR = scalar(
     "INSTR",
     "Where a text begins inside another, from a position on (backwards from the end if negative), or where its n-th "
     "occurrence does; 0 where it isn't.",
-    overload("(STRING, STRING) -> INTEGER", "coalesce(instr({0}, {1}), 0)"),
+    overload("(STRING, STRING) -> INTEGER", "coalesce(instr({0}, {1}), 0)", duckdb="coalesce(instr({0}, {1}), 0)"),
     overload("(STRING, STRING, INTEGER) -> INTEGER", _find),
     overload("(STRING, STRING, INTEGER, INTEGER) -> INTEGER", _find),
     examples=[
@@ -134,22 +134,26 @@ INSTR = scalar(
 LCASE = scalar(
     "LCASE",
     "The text in small letters.",
-    overload("(STRING) -> STRING", "lower({0})"),
+    overload("(STRING) -> STRING", "lower({0})", duckdb="lower({0})"),
     examples=[example("LCASE('AbC')", "abc")],
 )
 
 LEN = scalar(
     "LEN",
     "How many characters a text has, or how many bytes.",
-    overload("(STRING) -> INTEGER", "length({0})"),
-    overload("(BYTES) -> INTEGER", "length({0})"),
+    overload("(STRING) -> INTEGER", "length({0})", duckdb="length({0})"),
+    overload("(BYTES) -> INTEGER", "length({0})", duckdb="octet_length({0})"),
     examples=[example("LEN('häuser')", 6), example("LEN(TO_BYTES('ä', 'utf8'))", 2), example("LEN('')", 0)],
 )
 
 LPAD = scalar(
     "LPAD",
     "The text filled up on the left, or cut, to a length. NULL where the padding is empty or the length negative.",
-    overload("(STRING, INTEGER, STRING) -> STRING", "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END"),
+    overload(
+        "(STRING, INTEGER, STRING) -> STRING",
+        "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END",
+        duckdb="CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END",
+    ),
     overload("(BYTES, INTEGER, BYTES) -> BYTES", "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END"),
     examples=[
         example("LPAD('Foo', 7, 'Bar')", "BarBFoo"),
@@ -161,14 +165,18 @@ LPAD = scalar(
 REPLACE = scalar(
     "REPLACE",
     "The text with every occurrence of one text replaced by another.",
-    overload("(STRING, STRING, STRING) -> STRING", "replace({args})"),
+    overload("(STRING, STRING, STRING) -> STRING", "replace({args})", duckdb="replace({args})"),
     examples=[example("REPLACE('foo.foo', '.', '-')", "foo-foo"), example("REPLACE('a', NULL, 'b')", None)],
 )
 
 RPAD = scalar(
     "RPAD",
     "The text filled up on the right, or cut, to a length. NULL where the padding is empty or the length negative.",
-    overload("(STRING, INTEGER, STRING) -> STRING", "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END"),
+    overload(
+        "(STRING, INTEGER, STRING) -> STRING",
+        "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END",
+        duckdb="CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END",
+    ),
     overload("(BYTES, INTEGER, BYTES) -> BYTES", "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END"),
     examples=[example("RPAD('Foo', 7, 'Bar')", "FooBarB"), example("RPAD('Foo', -1, 'Bar')", None)],
 )
@@ -212,8 +220,12 @@ SUBSTRING = scalar(
     "SUBSTRING",
     "The part from a position on, as long as said or up to the end. A negative position counts from the end; one "
     "before the beginning is the beginning.",
-    overload("(STRING, INTEGER) -> STRING", f"substring({{0}}, {_START})"),
-    overload("(STRING, INTEGER, INTEGER) -> STRING", f"substring({{0}}, {_START}, {{2}})"),
+    overload("(STRING, INTEGER) -> STRING", f"substring({{0}}, {_START})", duckdb=f"substring({{0}}, {_START})"),
+    overload(
+        "(STRING, INTEGER, INTEGER) -> STRING",
+        f"substring({{0}}, {_START}, {{2}})",
+        duckdb=f"substring({{0}}, {_START}, greatest({{2}}, 0))",
+    ),
     overload("(BYTES, INTEGER) -> BYTES", f"substring({{0}}, {_START})"),
     overload("(BYTES, INTEGER, INTEGER) -> BYTES", f"substring({{0}}, {_START}, {{2}})"),
     examples=[
@@ -235,6 +247,6 @@ TRIM = scalar(
 UCASE = scalar(
     "UCASE",
     "The text in capital letters.",
-    overload("(STRING) -> STRING", "upper({0})"),
+    overload("(STRING) -> STRING", "upper({0})", duckdb="upper({0})"),
     examples=[example("UCASE('abc')", "ABC"), example("UCASE(NULL)", None)],
 )

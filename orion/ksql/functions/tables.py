@@ -20,5 +20,5 @@ CUBE_EXPLODE = table(
 EXPLODE = table(
     "EXPLODE",
     "A row for every element of the array; none where it is empty or NULL.",
-    overload("(ARRAY<T>) -> T", "{0}"),
+    overload("(ARRAY<T>) -> T", "{0}", duckdb="{0}"),
 )

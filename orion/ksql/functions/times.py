@@ -169,14 +169,14 @@ FORMAT_TIMESTAMP = scalar(
 FROM_DAYS = scalar(
     "FROM_DAYS",
     "The date so many days after 1970-01-01.",
-    overload("(INTEGER) -> DATE", "date_from_unix_date({0})"),
+    overload("(INTEGER) -> DATE", "date_from_unix_date({0})", duckdb="(DATE '1970-01-01' + {0})"),
     examples=[example("FROM_DAYS(19782)", "2024-02-29"), example("FROM_DAYS(-1)", "1969-12-31")],
 )
 
 FROM_UNIXTIME = scalar(
     "FROM_UNIXTIME",
     "The timestamp so many milliseconds after 1970-01-01.",
-    overload("(BIGINT) -> TIMESTAMP", "timestamp_millis({0})"),
+    overload("(BIGINT) -> TIMESTAMP", "timestamp_millis({0})", duckdb="make_timestamp({0} * 1000)"),
     examples=[
         example("FROM_UNIXTIME(1709210096789)", "2024-02-29T12:34:56.789"),
         example("FROM_UNIXTIME(CAST(NULL AS BIGINT))", None),
@@ -279,7 +279,7 @@ UNIX_DATE = scalar(
     "UNIX_DATE",
     "A date, or today, as days since 1970-01-01.",
     overload("() -> INTEGER", "unix_date(current_date())"),
-    overload("(DATE) -> INTEGER", "unix_date({0})"),
+    overload("(DATE) -> INTEGER", "unix_date({0})", duckdb="({0} - DATE '1970-01-01')"),
     examples=[example("UNIX_DATE(PARSE_DATE('2024-02-29', 'yyyy-MM-dd'))", 19782)],
 )
 
@@ -287,6 +287,6 @@ UNIX_TIMESTAMP = scalar(
     "UNIX_TIMESTAMP",
     "A timestamp, or now, as milliseconds since 1970-01-01.",
     overload("() -> BIGINT", "unix_millis(current_timestamp())"),
-    overload("(TIMESTAMP) -> BIGINT", "unix_millis({0})"),
+    overload("(TIMESTAMP) -> BIGINT", "unix_millis({0})", duckdb="epoch_ms({0})"),
     examples=[example("UNIX_TIMESTAMP(FROM_UNIXTIME(1709210096789))", 1709210096789)],
 )

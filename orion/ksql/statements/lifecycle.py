@@ -1,12 +1,13 @@
-"""TERMINATE | PAUSE | RESUME query id | ALL."""
+"""TERMINATE | PAUSE | RESUME query id | ALL; PAUSE | RESUME CONNECTOR name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.ksql.context import Context, missing
+from orion.ksql.context import Context, Statement, missing
 from orion.ksql.parser import Parser
-from orion.plan.steps import Ask, Nothing, PauseQuery, ResumeQuery, Step, StopQuery
+from orion.plan.sources import Wanted
+from orion.plan.steps import Ask, Nothing, PauseQuery, ResumeQuery, SteerConnector, Step, StopQuery
 
 _STEPS: dict[str, type[StopQuery] | type[PauseQuery] | type[ResumeQuery]] = {
     "TERMINATE": StopQuery,
@@ -30,6 +31,20 @@ class Lifecycle:
         return (_STEPS[self.verb](self.query_id),)
 
 
-def parse(parser: Parser) -> Lifecycle:
+@dataclass(frozen=True)
+class ConnectorLifecycle:
+    name: str
+    wanted: Wanted
+
+    def plan(self, context: Context) -> tuple[Step, ...] | Ask:
+        if self.name not in context.catalog.connectors:
+            raise missing("connector", self.name, list(context.catalog.connectors))
+        return (SteerConnector(self.name, self.wanted),)
+
+
+def parse(parser: Parser) -> Statement:
     verb = parser.advance().text
+    if verb != "TERMINATE" and parser.accept("CONNECTOR"):
+        wanted = Wanted.PAUSED if verb == "PAUSE" else Wanted.RUNNING
+        return ConnectorLifecycle(parser.string_or_name("a connector's name"), wanted)
     return Lifecycle(verb, None if parser.accept("ALL") else parser.identifier("a query's id, or ALL"))

@@ -1,14 +1,14 @@
-"""SELECT ... EMIT CHANGES: rows to the one who asks."""
+"""SELECT: the rows as they are now, and with EMIT CHANGES as they come."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orion.errors import UnsupportedError
 from orion.ksql import ast
 from orion.ksql.analyse import analyse
 from orion.ksql.context import Context
 from orion.ksql.parser import Parser
+from orion.ksql.pull.write import pulled
 from orion.ksql.queries import parse_query
 from orion.plan.relations import Expr, Named, Transient
 from orion.plan.steps import Ask, Push, Step
@@ -23,12 +23,7 @@ class Select:
 
     def plan(self, context: Context) -> tuple[Step, ...] | Ask:
         if self.query.emit is None:
-            raise UnsupportedError(
-                "PULL_QUERY",
-                "Pull queries are not run yet.",
-                span=self.query.span,
-                hint="Add EMIT CHANGES to follow the rows as they come.",
-            )
+            return pulled(self.query, context)
         analysed = analyse(self.query, context, transient=True)
         columns = tuple(Named(c.name, Expr(quote(c.name), c.type, c.name)) for c in analysed.schema)
         return Push(

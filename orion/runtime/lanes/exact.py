@@ -26,6 +26,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from orion.hub import transactions
 from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot
+from orion.runtime import rows
 from orion.runtime.lanes.streams import writer
 from orion.runtime.progress import WRITTEN
 from orion.runtime.simplified import simplified
@@ -55,13 +56,17 @@ class ExactLane:
 
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start writing a frame of rows.OUTGOING."""
-        sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
-        latest = [F.max(name).alias(name) for name in ("example", "newest")]
         sent = frame.selectExpr(*_SENT)
         tally = _tallied(sent if self.stateful else simplified(sent), self.permit, None)
-        counted = tally.observe(WRITTEN, *sums, *latest)
         trigger = f"{self.trigger_ms} milliseconds"
-        return writer(counted, name, checkpoint).format("noop").trigger(processingTime=trigger).start()
+        return writer(counted(tally), name, checkpoint).format("noop").trigger(processingTime=trigger).start()
+
+
+def counted(tally: DataFrame) -> DataFrame:
+    """The tallies of a batch's slots, with Spark told to report what they come to."""
+    sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
+    latest = [F.max(name).alias(name) for name in ("example", "newest")]
+    return tally.observe(WRITTEN, *sums, *latest)
 
 
 def tallies(frame: DataFrame, permit: Permit, batch: int) -> DataFrame:
@@ -81,29 +86,44 @@ _SENT = ("key", "value", "timestamp", "origin", "to_json(headers) AS headers", f
 
 def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = batch_of(batch)
         context = TaskContext.get()
         assert context is not None
-        if context.attemptNumber() > 0:
-            # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
-            raise RuntimeError("a slot is written once a run: the query starts again instead")
-        number = batch if batch is not None else context.getLocalProperty(_BATCH)
-        if number is None:
-            raise RuntimeError("Spark doesn't tell which batch this is: nothing is written")
-        written = transactions.write(permit, Slot(context.partitionId(), int(number)), _chunks(batches, permit))
+        written = transactions.write(permit, Slot(context.partitionId(), number), chunks(batches, permit))
         settled()
-        counts = (sum(written.counts.values()), written.counts[permit.letters], written.errors)
-        tally = (*counts, written.example or None, written.newest or None)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([told], type_) for told, type_ in zip(tally, _TYPES, strict=True)], TALLY.names
-        )
+        yield tally_of(written, permit)
 
     return write
+
+
+def batch_of(batch: int | None) -> int:
+    """The batch that this task is of, as told or as Spark tells. A slot's second attempt is refused."""
+    context = TaskContext.get()
+    assert context is not None
+    if context.attemptNumber() > 0:
+        # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
+        raise RuntimeError("a slot is written once a run: the query starts again instead")
+    number = batch if batch is not None else context.getLocalProperty(_BATCH)
+    if number is None:
+        raise RuntimeError("Spark doesn't tell which batch this is: nothing is written")
+    return int(number)
+
+
+def tally_of(written: transactions.Written, permit: Permit) -> pa.RecordBatch:
+    """What a slot comes to, as the row that Spark is given of it."""
+    letters = written.counts[permit.letters]
+    counts = (written.counts[permit.topic] + letters, letters, written.errors)
+    tally = (*counts, written.example or None, written.newest or None)
+    return pa.RecordBatch.from_arrays(
+        [pa.array([told], type_) for told, type_ in zip(tally, _TYPES, strict=True)], TALLY.names
+    )
 
 
 _TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64())
 
 
-def _chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]:
+def chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]:
+    """Batches of _SENT's columns as records for the client."""
     for batch in batches:
         if batch.num_rows == 0:
             continue
@@ -115,10 +135,13 @@ def _chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk
         made: dict[int, transactions.Headers] = {at: list(pairs) for at, pairs in own.items()}
         stamps, now = stamped.to_numpy().tolist(), time.time_ns() // 1_000_000
         for at in _filled(letters):
+            letter = json.loads(letters[at].as_py())
+            if letter["bad"] == rows.NOTE:
+                topics[at] = letter["topic"]
+                continue
             topics[at] = permit.letters
             # One from the future has the present time: brokers may refuse its own, and a topic would keep it too long.
             stamps[at] = min(stamps[at], now)
-            letter = json.loads(letters[at].as_py())
             made[at] = list(telling(letter["bad"], letter, own.get(at, [])))
         yield Chunk(
             topics,

@@ -1,4 +1,4 @@
-"""GET /info, /healthcheck and /: is it there, is it well."""
+"""GET /info and /healthcheck: is it there, is it well."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse
 
 from orion import answers
 from orion.app import Orion
@@ -42,8 +42,3 @@ def _details(orion: Orion) -> dict[str, Any]:
         "commandRunner": {"isHealthy": True},
         "queries": {"isHealthy": not failing, "failing": failing},
     }
-
-
-@router.get("/", include_in_schema=False)
-async def root() -> RedirectResponse:
-    return RedirectResponse("/info", 307)

@@ -12,8 +12,13 @@ from benchmarks.contest import compiled
 from benchmarks.counted_plays import Plays
 from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation
 
-SHARED = {"__init__", "__main__", "contest", "counted_plays", "latency", "registry_shelf", "stage"}
-WITH_SQL = [name for name in benchmarks.NAMES if not name.startswith(("registry_", "latency_"))]
+SHARED = {
+    *("__init__", "__main__", "contest", "counted_plays", "latency"),
+    *("one_core", "registry_shelf", "stage", "table_rows"),
+}
+WITH_SQL = [
+    name for name in benchmarks.NAMES if not name.startswith(("registry_", "latency_", "jdbc_", "pull_", "http_"))
+]
 
 
 def query(name: str) -> Query:

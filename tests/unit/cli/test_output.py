@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import structlog
 
 from orion.cli import output
 
@@ -56,3 +57,15 @@ def test_notes_stay_out_of_the_result(capsys: pytest.CaptureFixture[str]) -> Non
     output.note("read 3 records")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "read 3 records\n")
+
+
+def test_log_lines_stay_out_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    before = structlog.get_config()
+    try:
+        output.log_beside_results()
+        structlog.get_logger().warning("the broker is away")
+    finally:
+        structlog.configure(**before)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "the broker is away" in captured.err

@@ -288,7 +288,7 @@ def test_a_schema_is_refused_only_if_none_of_its_messages_fits() -> None:
 
 @pytest.mark.parametrize(("path", "raw"), [((0,), "00"), ((1,), "0202"), ((0, 2), "040004"), ((150,), "02ac02")])
 def test_the_indexes_of_a_header(path: tuple[int, ...], raw: str) -> None:
-    assert protobuf._indexes(path).hex() == raw
+    assert protobuf.message_indexes(path).hex() == raw
     assert indexes(framed(1, bytes.fromhex(raw), b"")) == (path, 5 + len(raw) // 2)
 
 

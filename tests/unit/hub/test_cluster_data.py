@@ -61,7 +61,7 @@ def test_a_requested_port(tmp_path: Path) -> None:
     with taken_port() as port, pytest.raises(ConfigError, match=str(port)) as caught:
         settle(tmp_path, port=port)
     assert caught.value.code == "PORT_TAKEN"
-    free = cluster_data._pick([])
+    free = cluster_data.pick_port([])
     assert settle(tmp_path, port=free).ports[0][0] == free
     with pytest.raises(ConfigError) as caught:
         settle(tmp_path, port=65536)

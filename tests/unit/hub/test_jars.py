@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import struct
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -118,7 +119,7 @@ def test_a_cache_that_cant_be_made(tmp_path: Path) -> None:
 
 
 def test_the_list_names_every_jar_exactly() -> None:
-    for set_name in jars.SETS:
+    for set_name in (*jars.SETS, *jars.LATER):
         listed = jars.listed(set_name)
         assert len({jar.name for jar in listed}) == len(listed)
         assert all(re.fullmatch(r"[0-9a-f]{64}", jar.sha256) and jar.size > 0 for jar in listed)
@@ -128,8 +129,41 @@ def test_the_list_names_every_jar_exactly() -> None:
 
 def test_parse() -> None:
     assert list(jars.parse("# note\n\nkafka g:a:1 abc 5\n")) == [("kafka", Jar("g", "a", "1", "abc", 5))]
-    with pytest.raises(InternalError, match=r"Line 1 of jars\.lock"):
-        list(jars.parse("kafka g:a abc 5"))
+    ((_, archive),) = jars.parse("p g:a:1:tar.gz:plugin abc 5\n")
+    assert (archive, archive.name) == (Jar("g", "a", "1", "abc", 5, "tar.gz", "plugin"), "a-1-plugin.tar.gz")
+    for broken in ("kafka g:a abc 5", "kafka g:a:1:tar.gz:plugin:more abc 5"):
+        with pytest.raises(InternalError, match=r"Line 1 of jars\.lock"):
+            list(jars.parse(broken))
+
+
+def test_ivy_is_told_which_artifact_is_wanted() -> None:
+    told = ivy._module([A, Jar("g", "p", "1", "abc", 5, "tar.gz", "plugin")])
+    assert 'name="a" rev="1.0" conf="default->master,default" transitive="false"></dependency>' in told
+    assert '<artifact name="p" type="tar.gz" ext="tar.gz" e:classifier="plugin"/></dependency>' in told
+
+
+def test_a_plug_in_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "p-1-plugin.tar.gz"
+    inside = tmp_path / "p"
+    inside.mkdir()
+    (inside / "p.jar").write_bytes(b"jar")
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(inside, "p")
+    asked: list[str] = []
+
+    def ensure(set_name: str, _: Progress) -> list[Path]:
+        asked.append(set_name)
+        return [packed]
+
+    monkeypatch.setenv("ORION_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(jars, "ensure", ensure)
+    folder = jars.plugin_folder("debezium-postgres")
+    assert folder.parent == tmp_path / "cache" / "plugins"
+    assert [file.name for file in folder.iterdir()] == ["p.jar"]
+    assert jars.plugin_folder("debezium-postgres") == folder
+    assert asked == ["debezium-postgres"]
+    assert [f.name for f in folder.parent.iterdir()] == [folder.name]
+    jars._unpack(packed, folder)  # as another process that was too late
 
 
 def test_pyspark_has_what_the_broker_takes_from_it() -> None:

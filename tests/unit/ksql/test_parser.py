@@ -17,6 +17,8 @@ def shown(node: ast.Expression) -> str:
             return "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
         case ast.Name() | ast.Star():
             return str(node) if isinstance(node, ast.Name) else f"{node.source}.*" if node.source else "*"
+        case ast.Over(call):
+            return f"{shown(call)} OVER"
         case ast.Unary(op, operand):
             return f"({op} {shown(operand)})"
         case ast.Binary(op, left, right):

@@ -37,7 +37,19 @@ from orion.plan.relations import (
     Union,
     Within,
 )
-from orion.plan.sources import Connector, Kind, Serde, Source, Timestamp, Window, WindowKind, WireSchema, Wiring
+from orion.plan.sources import (
+    Connector,
+    Direction,
+    Kind,
+    Serde,
+    Source,
+    Timestamp,
+    Wanted,
+    Window,
+    WindowKind,
+    WireSchema,
+    Wiring,
+)
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, Schema, SqlType, Struct
 
 words = st.text(max_size=8)
@@ -92,8 +104,9 @@ queries = st.builds(
     guarantee=st.sampled_from(Guarantee), profile=st.none() | words,
 )  # fmt: skip
 connectors = st.builds(
-    Connector, words, words, st.lists(all_sources, max_size=2).map(tuple), pairs, words, st.integers()
-)
+    Connector, words, words, st.lists(all_sources, max_size=2).map(tuple), pairs, words, st.integers(),
+    words, st.sampled_from(Direction), st.sampled_from(Wanted), pairs, words,
+)  # fmt: skip
 parameters = st.lists(st.builds(Field, words, types), max_size=2).map(tuple)
 python_functions = st.builds(PythonFunction, words, parameters, types, words, st.none() | words, words, words)
 transients = st.builds(
@@ -102,7 +115,8 @@ transients = st.builds(
 
 PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     Scalar: st.sampled_from(Scalar), Role: st.sampled_from(Role), Kind: st.sampled_from(Kind),
-    WindowKind: st.sampled_from(WindowKind), Decimal: st.builds(Decimal, st.integers(), st.integers()),
+    WindowKind: st.sampled_from(WindowKind), Direction: st.sampled_from(Direction),
+    Wanted: st.sampled_from(Wanted), Decimal: st.builds(Decimal, st.integers(), st.integers()),
     Array: st.builds(Array, types), Map: st.builds(Map, types, types), Field: st.builds(Field, words, types),
     Struct: st.builds(Struct, st.lists(st.builds(Field, words, types)).map(tuple)), Column: columns, Schema: schemas,
     WireSchema: wire_schemas, Wiring: wirings, Serde: serdes, Window: windows, Timestamp: timestamps,

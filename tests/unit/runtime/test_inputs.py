@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from orion.errors import ExternalError
 from orion.hub.kafka import Kafka, Topic
@@ -15,7 +16,7 @@ from orion.plan.partitions import Bond
 from orion.runtime import inputs as module
 from orion.runtime.inputs import Input, Inputs, Watch, accepted, noted, trouble
 
-READS = Inputs("CTAS_T_1", (Input("a", "id-a", 2), Input("b", "id-b", 1)))
+READS = Inputs("CTAS_T_1", (Input("a", "id-a", 2), Input("b", "id-b", 1)), resume="RESUME CTAS_T_1")
 AT = {"a": {0: 10, 1: 20}, "b": {0: 5}}
 FIRST = {"a": {0: 0, 1: 20}, "b": {0: 0}}
 
@@ -59,8 +60,8 @@ def test_records_that_were_deleted_before_they_were_read() -> None:
     assert "RESUME CTAS_T_1;" in found.hint
 
 
-def test_a_connector_is_not_told_to_be_resumed() -> None:
-    sink = Inputs("LAKE", READS.topics, {"a": Bond.ORDER}, resumable=False)
+def test_what_no_statement_resumes_is_not_told_to_be_resumed() -> None:
+    sink = Inputs("LAKE", READS.topics, {"a": Bond.ORDER})
     lost = trouble(sink, seen(), AT, {"a": {0: 13}})
     grown = trouble(sink, seen(topic("a", 3)), AT, FIRST)
     assert lost is not None
@@ -85,7 +86,7 @@ def test_what_was_read_may_be_deleted_and_what_is_not_known_is_no_gap() -> None:
     ],
 )
 def test_partitions_that_were_added(bond: Bond, fatal: bool, said: str) -> None:
-    reads = Inputs(READS.query, READS.topics, {"a": bond})
+    reads = Inputs(READS.query, READS.topics, {"a": bond}, READS.resume)
     found = trouble(reads, seen(topic("a", 6)), AT, FIRST)
     assert found is not None
     assert (found.code, found.fatal, found.acceptable) == ("PARTITIONS_ADDED", fatal, not fatal)
@@ -142,9 +143,11 @@ class FakeCluster:
     earliest: dict[str, dict[int, int]] = field(default_factory=lambda: {**FIRST, "c": {0: 0}})
     away: bool = False
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    on_asked: Callable[[], object] = bool
 
     def present(self, names: Sequence[str]) -> dict[str, Topic]:
         self.asked.append(tuple(names))
+        self.on_asked()
         if self.away:
             raise ExternalError("BROKER_UNREACHABLE", "No Kafka broker answers.")
         return {name: self.topics[name] for name in names if name in self.topics}
@@ -270,3 +273,18 @@ def test_topics_of_queries_that_are_gone_are_forgotten(clock: Clock) -> None:
     clock.now += 130
     found.look(READS, lambda: AT)
     assert cluster.asked[-1] == ("a", "b")
+
+
+def test_a_server_that_has_closed_says_nothing_of_a_cluster_that_is_gone(clock: Clock) -> None:
+    cluster = FakeCluster(away=True)
+    found = watch(cluster)
+    with capture_logs() as said:
+        found.look(READS, lambda: AT)
+        assert [line["event"] for line in said] == ["topics can't be looked at"]
+        cluster.on_asked = found.close  # while an answer is under way
+        clock.now += 6
+        found.look(READS, lambda: AT)
+        clock.now += 6
+        found.look(READS, lambda: AT)
+    assert len(said) == 1
+    assert len(cluster.asked) == 2

@@ -60,6 +60,9 @@ class Door:
     def versions(self, subject: str) -> list[WireSchema]:
         return self.inside.versions(subject)
 
+    def numbered(self, subject: str) -> dict[int, WireSchema]:
+        return self.inside.numbered(subject)
+
     def by_id(self, number: int) -> WireSchema | None:
         return self.inside.by_id(number)
 

@@ -1,0 +1,119 @@
+"""A source connector as a job that the supervisor runs: rows of another system, on their way into a topic.
+
+A batch is one slot and so one transaction: its rows, the dead letters of what can't be read, and where the feed stands
+by then, where it keeps that in Kafka. A feed reads no topics; it is the one member of its group all the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from orion.errors import ConfigError
+from orion.feeds import Feed, FeedAway, frames, open_feed
+from orion.hub.positions import offsets_of, offsets_topic
+from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, Kind, Source
+from orion.plan.tolerance import Tolerance
+from orion.runtime import emit, rows
+from orion.runtime.connector_job import ConnectorJob
+from orion.runtime.jobs import is_back
+from orion.runtime.lanes.exact import ExactLane
+from orion.runtime.runs import Run
+from orion.schema import literal, quote
+
+
+@dataclass(frozen=True)
+class FeedJob(ConnectorJob):
+    @property
+    def id(self) -> str:
+        return self.connector.name
+
+    @property
+    def source(self) -> Source:
+        """What its records look like, and where they go."""
+        if not self.connector.sources:
+            message = f"Connector {self.connector.name}: nothing says which topic it writes."
+            raise ConfigError("INVALID_CONNECTOR", message, hint="Name one by 'topic', and declare a stream over it.")
+        return self.connector.sources[0]
+
+    @property
+    def sink(self) -> str:
+        return self.source.name
+
+    @property
+    def identity(self) -> str:
+        return self.connector.identity
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return ()
+
+    def opened(self) -> Feed:
+        """The other side, with all that was said about it checked as far as that goes without asking it."""
+        return open_feed(self.connector)
+
+    def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
+        feed = self.opened()
+        feed.prepare()
+        around, standing, target = self.around, self.standing, self.around.schemas.written(self.source)
+        # One whose offsets are in Kafka can do without its checkpoint: it goes on from there.
+        new = new or (not self.checkpoint.exists() and self.position(feed) is not None)
+        run = around.begin(standing, new=new, accept=accept)
+        run.tolerance = Tolerance.parse(self.connector.tolerance)
+        try:
+            permit = around.permit(run, self.dead_letters, target.topic)
+            # By now nobody else writes for it, and what an earlier run had open has ended: this is where it stands, for
+            # a stream that has planned no batch yet.
+            frame = feed.stream(around.source.spark, target, self.position(feed)).coalesce(1)
+            lane = ExactLane(permit, max(around.trigger_ms, feed.trigger_ms), stateful=False)
+            stream = lane.start(self._outgoing(frame, target), self.id, self.checkpoint)
+            return around.started(run, standing, stream)
+        except BaseException:
+            run.close()
+            raise
+
+    def position(self, feed: Feed) -> Mapping[str, Any] | None:
+        """Where it stands by the offsets in Kafka; None: nowhere, or it keeps none there."""
+        wanted = feed.partition
+        if wanted is None:
+            return None
+        grounds = self.around.grounds
+        there = offsets_of(grounds.kafka, grounds.service, self.connector.name)
+        return next((one.offset for one in there if dict(one.partition) == dict(wanted)), None)
+
+    def _outgoing(self, frame: DataFrame, target: Source) -> DataFrame:
+        """The feed's rows with what a writer asks of a record that was read, as records."""
+        columns = frames.wanted(target)
+        row = ", ".join(f"{literal(c.name)}, {quote(c.name)}" for c in columns)
+        notes = literal(offsets_topic(self.around.grounds.service))
+        told = {
+            ROWTIME: ROWTIME,
+            rows.DELETED: "FALSE",
+            rows.BAD: _bad(target),
+            rows.RAW_KEY: frames.RAW_KEY,
+            rows.RAW_VALUE: f"coalesce({frames.RAW_VALUE}, CAST(to_json(named_struct({row})) AS BINARY))",
+            rows.TOPIC: f"if({frames.BAD} = {literal(frames.NOTE)}, {notes}, {frames.PLACE})",
+            rows.STAMP: ROWTIME,
+            ROWPARTITION: "CAST(NULL AS INT)",
+            ROWOFFSET: frames.NUMBER,
+        }
+        made = (f"{spark} AS {name}" for name, spark in told.items())
+        return emit.routed(frame.selectExpr(*(quote(c.name) for c in columns), *made), target, self.dead_letters)
+
+    def learn(self, error: str) -> bool:
+        """What was away is asked whether it is back; raises ExternalError while it isn't."""
+        if FeedAway.MARK not in error:
+            return self.around.schemas.learn(error)
+        return is_back(lambda: self.opened().prepare())
+
+
+def _bad(target: Source) -> str:
+    """A compacted topic takes no record without a key: one would keep its whole batch from being written."""
+    if target.kind is not Kind.TABLE:
+        return frames.BAD
+    missing = " AND ".join(f"{quote(c.name)} IS NULL" for c in target.schema.key)
+    return f"CASE WHEN {frames.BAD} IS NOT NULL THEN {frames.BAD} WHEN {missing} THEN 'KEY_MISSING: no key' END"

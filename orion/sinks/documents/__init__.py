@@ -1,0 +1,1 @@
+"""What stores of documents share: rows of Arrow batches as Python values, nested ones too."""

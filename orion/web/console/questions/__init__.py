@@ -1,0 +1,1 @@
+"""What pages ask of the platform, apart from how they draw it: functions that wait, and give frozen values."""

@@ -1,0 +1,94 @@
+"""Topics: found, browsed, filtered, followed, written, made and deleted."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from orion.app import Orion
+
+
+def rows(page: Page) -> int:
+    return page.locator(".o-records tbody tr").count()
+
+
+def test_the_list_is_filtered_by_the_server(page: Page) -> None:
+    page.goto("/topics")
+    expect(page.get_by_role("link", name="ct_orders", exact=True)).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("ct_paid")
+    expect(page.locator(".o-table tbody tr")).to_have_count(1)
+    page.locator(".o-search input").fill("nothing like it")
+    expect(page.locator(".o-empty")).to_contain_text("Nothing fits")
+
+
+def test_records_from_a_place_that_the_address_says(page: Page) -> None:
+    page.goto("/topics/ct_orders?partition=0&from=offset:3")
+    expect(page.locator(".o-records tbody tr")).to_have_count(17)
+    first = page.locator(".o-records tbody tr").first
+    expect(first).to_contain_text("o-6")
+    first.get_by_role("button").click()
+    expect(page.locator(".o-whole")).to_contain_text("source = app")
+
+
+def test_an_expression_and_a_header_filter(page: Page) -> None:
+    page.goto("/topics/ct_orders")
+    where = page.get_by_placeholder("WHERE")
+    where.fill("total BETWEEN 35 AND 39")
+    where.press("Enter")
+    expect(page).to_have_url(re.compile("where="))
+    expect(page.locator(".o-records tbody tr")).to_have_count(5)
+    page.get_by_placeholder("header=value").fill("source=app")
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator(".o-records tbody tr")).to_have_count(2)
+
+
+def test_a_wrong_expression_is_pointed_at(page: Page) -> None:
+    page.goto("/topics/ct_orders")
+    expect(page.locator(".o-records tbody tr").first).to_be_visible()
+    where = page.get_by_placeholder("WHERE")
+    where.fill("total >=")
+    where.press("Enter")
+    expect(page.locator(".o-error")).to_contain_text("SYNTAX")
+
+
+def test_what_is_produced_comes_live(page: Page) -> None:
+    page.goto("/topics/ct_paid?live=1")
+    expect(page.locator(".o-empty")).to_contain_text("Waiting for records")
+    page.get_by_role("button", name="Produce").click()
+    value = page.get_by_label("Value", exact=True)
+    value.fill('{"ID": 7, "AMOUNT": "many"}')
+    page.locator(".o-dialog").get_by_role("button", name="Produce").click()
+    expect(page.locator(".o-dialog .o-error")).to_contain_text("AMOUNT")
+    value.fill('{"ID": 7, "AMOUNT": 12.5}')
+    page.locator(".o-dialog").get_by_role("button", name="Produce").click()
+    row = page.locator(".o-records tbody tr").first
+    expect(row).to_contain_text("12.5")
+    expect(row).to_contain_text("7")
+
+
+def test_partitions_consumers_and_settings(page: Page) -> None:
+    page.goto("/topics/ct_orders?tab=partitions")
+    expect(page.locator(".o-table tbody tr")).to_have_count(2)
+    page.get_by_role("link", name="Consumers").click()
+    expect(page.locator(".o-table")).to_contain_text("console.CSAS_CT_LARGE")
+    page.get_by_role("link", name="Settings").click()
+    expect(page.locator(".o-table")).to_contain_text("cleanup.policy")
+
+
+def test_a_topic_is_made_and_deleted_only_by_who_writes_its_name(page: Page, orion: Orion) -> None:
+    page.goto("/topics")
+    page.get_by_role("button", name="Create topic").click()
+    page.get_by_label("Name").fill("ct_made")
+    page.get_by_role("button", name="Create", exact=True).click()
+    expect(page.locator("h1")).to_have_text("ct_made")
+    page.get_by_role("button", name="Delete").click()
+    sure = page.get_by_role("alertdialog")
+    expect(sure).to_contain_text("0 records")
+    sure.get_by_role("button", name="Delete topic").click()
+    expect(sure).to_contain_text("That is another name.")
+    sure.locator("input").fill("ct_made")
+    sure.get_by_role("button", name="Delete topic").click()
+    expect(page.locator("h1")).to_have_text("Topics")
+    assert "ct_made" not in {topic.name for topic in orion.kafka.outlines()}

@@ -1,0 +1,1 @@
+"""One suite over every plug-in of a kind."""
