@@ -120,17 +120,25 @@ class Subscription:
             with translated(self._subject):
                 first, last = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=_TIMEOUT_S)
             offset = first if offset == BEGINNING else last
+        self._go_to(TopicPartition(*place, offset))
+        self._ended.discard(place)
+
+    def _go_to(self, target: TopicPartition) -> None:
         deadline = time.monotonic() + _TIMEOUT_S
         while True:
             try:
-                self._consumer.seek(TopicPartition(*place, offset))
-                break
+                self._consumer.seek(target)
+                return
             except KafkaException as error:
                 # One that was just assigned isn't read yet: its group's coordinator is still to say from where.
                 if error.args[0].code() != KafkaError._STATE or time.monotonic() > deadline:
                     raise translate(error.args[0], self._subject) from error
-                time.sleep(_AGAIN_S)
-        self._ended.discard(place)
+            if self._way == "partitions":  # no need to wait for that word: it is known now from where
+                with translated(self._subject):
+                    self._consumer.incremental_unassign([TopicPartition(target.topic, target.partition)])
+                    self._consumer.incremental_assign([target])
+                return
+            time.sleep(_AGAIN_S)
 
     # -- committing
 

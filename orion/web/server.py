@@ -1,20 +1,18 @@
-"""The HTTP door: FastAPI on hypercorn, HTTP/1.1 and cleartext HTTP/2, in a thread beside the engine."""
+"""The HTTP door: FastAPI on uvicorn, and on hypercorn for cleartext HTTP/2, in a thread beside the engine."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from hypercorn.asyncio import serve
-from hypercorn.config import Config as HypercornConfig
 
 from orion import __version__
 from orion.app import Orion
@@ -22,6 +20,7 @@ from orion.errors import ConfigError, ExternalError, OrionError
 from orion.web import ksql_errors
 from orion.web.console.door import Door
 from orion.web.gateway import Gateway
+from orion.web.http2 import Connection, Http2
 from orion.web.lookups import Lookups
 from orion.web.routes import NAMES
 
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from orion.web.console.desk import Desk
 
 _START_S = 15.0
+_KEEP_ALIVE_S = 60
+_GRACEFUL_S = 3
 
 
 def application(orion: Orion) -> FastAPI:
@@ -67,16 +68,33 @@ def over(gateway: Gateway) -> FastAPI:
     return app
 
 
+class _Uvicorn(uvicorn.Server):
+    """Tells when it listens, and has the connections of HTTP/2 end with its own."""
+
+    def __init__(self, config: uvicorn.Config, http2: Http2, listens: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._http2, self._listens = http2, listens
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listens()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        others = asyncio.ensure_future(self._http2.end(_GRACEFUL_S))
+        await super().shutdown(sockets)
+        await others
+
+
 class Server:
     """A serving thread. `url` is where it answers."""
 
     def __init__(self, app: FastAPI, sock: socket.socket) -> None:
         host, port = sock.getsockname()[:2]
         self.url = f"http://{host}:{port}"
-        self._stopping = threading.Event()
         self._ready = threading.Event()
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(app, sock), name="orion-http", daemon=True)
+        self._uvicorn = _uvicorn(app, self._ready.set)
+        self._thread = threading.Thread(target=self._run, args=(sock,), name="orion-http", daemon=True)
 
     @classmethod
     def start(cls, orion: Orion, sock: socket.socket) -> Self:
@@ -92,31 +110,40 @@ class Server:
             raise ExternalError("HTTP_FAILED", f"The HTTP server didn't start: {server._failure or 'no answer'}.")
         return server
 
-    def _run(self, app: FastAPI, sock: socket.socket) -> None:
+    def _run(self, sock: socket.socket) -> None:
         try:
-            asyncio.run(self._serve(app, sock))
+            self._uvicorn.run([sock])
         except BaseException as error:
             self._failure = error
         finally:
             self._ready.set()
 
-    async def _serve(self, app: Any, sock: socket.socket) -> None:
-        config = HypercornConfig()
-        config.bind = [f"fd://{os.dup(sock.fileno())}"]  # hypercorn closes the descriptor it is given
-        config.accesslog = None
-        config.errorlog = None
-        config.graceful_timeout = 3.0
-        loop = asyncio.get_running_loop()
-        loop.call_later(0.05, self._ready.set)
-
-        async def until_stopped() -> None:
-            await asyncio.to_thread(self._stopping.wait)
-
-        await serve(app, config, shutdown_trigger=until_stopped)
-
     def stop(self) -> None:
-        self._stopping.set()
+        self._uvicorn.should_exit = True
         self._thread.join(timeout=10)
+
+
+def _uvicorn(app: FastAPI, listens: Callable[[], None]) -> _Uvicorn:
+    http2 = Http2()
+
+    def connection(**given: Any) -> asyncio.Protocol:
+        return Connection(http2, **given)
+
+    config = uvicorn.Config(
+        app,
+        http=cast(type[asyncio.Protocol], connection),
+        ws="wsproto",
+        loop="uvloop",
+        lifespan="on",
+        log_config=None,
+        log_level="critical",  # what fails is told to who asked
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_GRACEFUL_S,
+    )
+    return _Uvicorn(config, http2, listens)
 
 
 def bound(host: str, port: int) -> socket.socket:
