@@ -127,6 +127,11 @@ class Serving(Section):
     hot_rows: int = Field(
         default=20_000, ge=0, description="keys whose last look-ups are kept at hand until their rows change; 0: none"
     )
+    last_rows: int = Field(
+        default=100_000,
+        ge=0,
+        description="rows of each table, those that changed last, that are in memory too; 0: none",
+    )
 
 
 class Postgres(Section):

@@ -73,6 +73,8 @@ class Struct:
 SqlType = Scalar | Decimal | Array | Map | Struct
 
 INTEGRAL = (Scalar.INTEGER, Scalar.BIGINT)
+# Types whose values are the same in Python wherever they come from.
+PLAIN = (Scalar.STRING, Scalar.BOOLEAN, *INTEGRAL, Scalar.DOUBLE)
 TEMPORAL = (Scalar.DATE, Scalar.TIME, Scalar.TIMESTAMP)
 
 

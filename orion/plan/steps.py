@@ -280,6 +280,7 @@ class Pull:
     why: str | None = None
     key: str | None = None  # the column that is looked up, if it is
     is_lookup: bool = False  # the first parameter is the key, and the rows hang on what the table has under it alone
+    row: tuple[str, ...] | None = None  # of a look-up that gives one row as it is: which columns, of plain values
 
     @property
     def scans_stream(self) -> bool:

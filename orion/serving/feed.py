@@ -17,6 +17,7 @@ from orion.hub.records import Position
 from orion.plan.sources import Source, WireSchema
 from orion.serving.folding import Fold
 from orion.serving.hot import HotRows
+from orion.serving.last_rows import LastRows
 from orion.serving.store import Store
 
 log = structlog.get_logger()
@@ -48,10 +49,11 @@ class Feed:
         store: Store,
         kafka: Kafka,
         schema_of: Callable[[int], WireSchema | None],
-        hot: HotRows,
+        at_hand: tuple[HotRows, LastRows],
     ) -> None:
         self.source = source
-        self._store, self._kafka, self._schema_of, self._hot = store, kafka, schema_of, hot
+        self._store, self._kafka, self._schema_of = store, kafka, schema_of
+        self._hot, self._last = at_hand
         self._changed = threading.Condition()
         self._positions: dict[int, int] = {}
         self._up: float | None = None  # when it was last up with its topic
@@ -63,6 +65,11 @@ class Feed:
         self._thread.start()
 
     # ---- for those who ask -------------------------------------------------------------------------------------
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it has once been up with its topic."""
+        return self._up is not None
 
     def await_built(self, until: float) -> None:
         """Until it has once been up with its topic; raises where that takes too long."""
@@ -140,6 +147,7 @@ class Feed:
             self._positions = self._store.opened(self.source, topic[0])
             self._made = True
         self._hot.drop(self.source.name)
+        self._last.open(fold.layout, self._store)
         with Reader(self._kafka, self.source.topic, Position("earliest")) as reader:
             for part, following in self._positions.items():
                 with suppress(OrionError):
@@ -168,6 +176,7 @@ class Feed:
                     log.warning("table leaves records out", table=self.source.name, reason=bad[0])
                 self._bad += len(bad)
             self._store.apply(fold.layout, changes)
+            self._last.change(fold.layout, changes)
             self._hot.drop(self.source.name, changes.touched)
         if reader.at_end:  # what is behind the last record is no record: the marks of transactions
             reached |= {part: max(reader.end(part), reached.get(part, 0)) for _, part in reader.assignment}

@@ -18,6 +18,7 @@ from orion.plan.sources import Source, WireSchema
 from orion.plan.steps import Pull
 from orion.serving.feed import Feed, TableStatus
 from orion.serving.hot import HotRows
+from orion.serving.last_rows import LastRows
 from orion.serving.pull import Pulled, run
 from orion.serving.store import Layout, Store
 
@@ -34,6 +35,7 @@ class Tables:
     ) -> None:
         self.store = Store(data / FOLDER / FILE, settings.memory_limit)
         self.hot = HotRows(settings.hot_rows)
+        self.last = LastRows(settings.last_rows)
         self._kafka, self._schema_of = kafka, schema_of
         self._lock = threading.Lock()
         self._feeds: dict[str, Feed] = {}
@@ -53,16 +55,17 @@ class Tables:
             for name in set(self.store.names()) - wanted.keys():
                 self.store.drop(name)
                 self.hot.drop(name)
+                self.last.drop(name)
             for name, source in wanted.items():
                 if name not in self._feeds:
-                    self._feeds[name] = Feed(source, self.store, self._kafka, self._schema_of, self.hot)
+                    self._feeds[name] = Feed(source, self.store, self._kafka, self._schema_of, (self.hot, self.last))
             self._followed = catalog.sources
 
     def run(self, pull: Pull, parameters: list[Any]) -> Pulled:
         """The rows, by DuckDB; raises OutOfReach where it can't."""
         if not pull.is_lookup:
             return run(pull, self.store, parameters)
-        found = self.hot.get(pull, parameters)
+        found = self._found(pull, parameters)
         if found is None:
             version = self.hot.version(pull)
             found = run(pull, self.store, parameters)
@@ -71,9 +74,12 @@ class Tables:
 
     def at_hand(self, pull: Pull, parameters: list[Any]) -> Pulled | None:
         """An answer that needs no work at all, if there is one."""
-        if not pull.is_lookup or pull.reads[0].name not in self._feeds:
-            return None
-        return self.hot.get(pull, parameters)
+        feed = self._feeds.get(pull.reads[0].name) if pull.is_lookup else None
+        return self._found(pull, parameters) if feed is not None and feed.is_built else None
+
+    def _found(self, pull: Pull, parameters: list[Any]) -> Pulled | None:
+        found = None if pull.row is None else self.last.get(pull, parameters[0])
+        return self.hot.get(pull, parameters) if found is None else found
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection to the database that holds the tables, for who only reads and closes it."""

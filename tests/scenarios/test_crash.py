@@ -20,6 +20,7 @@ from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing
 from orion.hub.running import Running
 from orion.hub.writer import Writer
+from tests.faults.processes import SHORT_LIVED
 from tests.scenarios.conftest import everything
 
 SCRIPT = """
@@ -31,6 +32,11 @@ CREATE SINK CONNECTOR cr_lake WITH ('connector.class'='delta', 'topics'='CR_CLEA
 """
 RECORDS = 6_000
 START_S = 120.0
+# Every task has a Python worker, and two cores take long to start many; compiling takes longer than these few rows.
+SETTINGS = {
+    "ORION_ENGINE__MASTER": "local[3]",
+    "ORION_ENGINE__CONF": '{"spark.sql.codegen.wholeStage": "false", "spark.databricks.delta.snapshotPartitions": "1"}',
+}
 
 
 class Server:
@@ -43,7 +49,9 @@ class Server:
     def start(self, *arguments: str) -> Running:
         command = [sys.executable, "-m", "orion", "--data", str(self.data), "up", "--port", "0", *arguments]
         log = (self.data.parent / "up.log").open("ab")
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**SHORT_LIVED, **SETTINGS}
+        )
         log.close()
         end = time.monotonic() + START_S
         while time.monotonic() < end:

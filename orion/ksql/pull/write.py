@@ -12,6 +12,7 @@ from orion.ksql.scope import Scope
 from orion.ksql.walk import is_aggregate, walk
 from orion.plan.sources import ROWTIME, Kind, Source
 from orion.plan.steps import Parameter, Pull
+from orion.schema import PLAIN
 
 
 def pulled(query: ast.Query, context: Context) -> Pull:
@@ -33,9 +34,29 @@ def pulled(query: ast.Query, context: Context) -> Pull:
     parameters = tuple(dialect.writer.parameters)
     # What WHERE says of the key is written first.
     is_lookup = found is not None and bool(parameters) and _holds(found[0], parameters[0].at)
+    key, row = (shape.key, _row(shape, found[1])) if found is not None else (None, None)
     return Pull(
-        shape.columns, tuple(reads), text, spark, parameters, key=shape.key if found else None, is_lookup=is_lookup
+        shape.columns,
+        tuple(reads),
+        text,
+        spark,
+        parameters,
+        key=key,
+        is_lookup=is_lookup,
+        row=row if is_lookup else None,
     )
+
+
+def _row(shape: Shape, others: list[ast.Expression]) -> tuple[str, ...] | None:
+    """The columns of the one row under a key, where a look-up wants these and nothing else is to be done."""
+    if not isinstance(shape.rows, Table) or shape.rows.source.window or len(shape.rows.source.schema.key) != 1:
+        return None
+    if others or shape.grouped or shape.windows or shape.distinct or shape.limit is not None or shape.offset:
+        return None
+    names = tuple(item.name for item in shape.items if isinstance(item, ast.Name))
+    kept = {*shape.rows.source.schema.names, ROWTIME}
+    plain = len(names) == len(shape.items) and all(column.type in PLAIN for column in shape.columns)
+    return names if plain and kept.issuperset(names) else None
 
 
 def _fetched(shape: Shape) -> tuple[str | None, tuple[Parameter, ...]]:
