@@ -92,3 +92,35 @@ def test_a_topic_is_made_and_deleted_only_by_who_writes_its_name(page: Page, ori
     sure.get_by_role("button", name="Delete topic").click()
     expect(page.locator("h1")).to_have_text("Topics")
     assert "ct_made" not in {topic.name for topic in orion.kafka.outlines()}
+
+
+def test_a_setting_is_changed_and_given_back(page: Page, orion: Orion) -> None:
+    orion.kafka.create_topic("ct_changed", 1)
+
+    def change(value: str, action: str) -> None:
+        page.get_by_role("button", name="Change a setting").click()
+        page.get_by_label("Setting", exact=True).fill("retention.ms")
+        page.get_by_role("option", name="retention.ms", exact=True).click()
+        page.get_by_label("Value", exact=True).fill(value)
+        page.locator(".o-dialog").get_by_role("button", name=action, exact=True).click()
+
+    page.goto("/topics/ct_changed?tab=settings")
+    change("for ever", "Set")
+    expect(page.locator(".o-dialog .o-error")).to_contain_text("retention.ms")
+    page.keyboard.press("Escape")
+    expect(page.locator(".o-dialog")).to_have_count(0)
+    change("86400000", "Set")
+    own = page.locator(".o-table tbody tr", has_text="this topic")
+    expect(own).to_contain_text("86400000")
+    change("", "Use the default")
+    expect(own).to_have_count(0)
+    assert "retention.ms" not in orion.kafka.describe_topic("ct_changed").config
+
+
+def test_partitions_are_added(page: Page, orion: Orion) -> None:
+    orion.kafka.create_topic("ct_grown", 1)
+    page.goto("/topics/ct_grown?tab=partitions")
+    page.get_by_role("button", name="Add partitions").click()
+    page.get_by_label("Partitions", exact=True).fill("3")
+    page.locator(".o-dialog").get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".o-table tbody tr")).to_have_count(3)

@@ -15,6 +15,7 @@ from orion.web.console.producing import produce_dialog
 from orion.web.console.questions import topics
 from orion.web.console.questions.topics import Detail, Row
 from orion.web.console.record_browser import RecordBrowser
+from orion.web.console.topic_changing import OWN, partitions_dialog, setting_dialog
 from orion.web.console.topic_making import create_dialog
 from orion.web.console.view import View, button, heading, html, panel, tell, told, toolbar
 
@@ -123,7 +124,7 @@ async def _records(view: View, found: Detail) -> None:
     await RecordBrowser(view, found.topic.topic.name, len(found.topic.partitions)).draw()
 
 
-async def _partitions(_: View, found: Detail) -> None:
+async def _partitions(view: View, found: Detail) -> None:
     columns: tuple[tables.Column[Partition], ...] = (
         tables.Column("Partition", lambda p: markup.link(p.id, "topics", found.topic.topic.name, partition=p.id)),
         tables.Column("Leader", lambda p: markup.text("none" if p.leader is None else p.leader), None, "num"),
@@ -133,6 +134,9 @@ async def _partitions(_: View, found: Detail) -> None:
         tables.Column("End", lambda p: amounts.count(p.end), lambda p: p.end, "num"),
         tables.Column("Records", lambda p: amounts.count(p.end - p.earliest), lambda p: p.end - p.earliest, "num"),
     )
+    with toolbar():
+        html("", classes="o-spacer")
+        button("Add partitions", partial(partitions_dialog, view, found), picture="plus")
     with panel():
         tables.Table(columns).show(found.topic.partitions)
 
@@ -175,13 +179,15 @@ async def _settings(view: View, found: Detail) -> None:
     )
     with toolbar():
         tables.search_box("Filter settings", lambda text: table.filter(text))
+        html("", classes="o-spacer")
+        button("Change a setting", partial(setting_dialog, view, found, rows))
     with panel():
         table = tables.Table(columns, search=lambda s: s.name)
-        table.show(sorted(rows, key=lambda s: (s.source != "DYNAMIC_TOPIC_CONFIG", s.name)))
+        table.show(sorted(rows, key=lambda s: (s.source != OWN, s.name)))
 
 
 def _origin(setting: Setting) -> str:
-    own = setting.source == "DYNAMIC_TOPIC_CONFIG"
+    own = setting.source == OWN
     return markup.tag("this topic", "accent") if own else markup.muted(setting.source.lower().replace("_", " "))
 
 
