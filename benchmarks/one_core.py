@@ -114,16 +114,32 @@ def _all_bodies(connections: list[socket.socket], requests: Sequence[bytes]) -> 
 
 def _body(connection: socket.socket) -> bytes:
     said = b""
-    while (end := said.find(b"\r\n\r\n")) < 0 or len(said) < end + 4 + _length(said[:end]):
+    while (end := said.find(b"\r\n\r\n")) < 0 or not _is_whole(said[:end], said[end + 4 :]):
         part = connection.recv(65536)
         if not part:
             raise RuntimeError("the server hung up")
         said += part
     if not said.startswith(b"HTTP/1.1 200"):
         raise RuntimeError(said.decode())
-    return said[end + 4 :]
+    return _joined(said[end + 4 :]) if _is_chunked(said[:end]) else said[end + 4 :]
 
 
-def _length(head: bytes) -> int:
+def _is_whole(head: bytes, body: bytes) -> bool:
+    if _is_chunked(head):
+        return body.endswith(b"0\r\n\r\n")
     found = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
-    return int(found[1]) if found else 0
+    return len(body) >= (int(found[1]) if found else 0)
+
+
+def _is_chunked(head: bytes) -> bool:
+    return b"transfer-encoding: chunked" in head.lower()
+
+
+def _joined(body: bytes) -> bytes:
+    """What is in the chunks."""
+    joined = b""
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size, 16)
+        joined, body = joined + rest[:length], rest[length + 2 :]
+    return joined

@@ -123,7 +123,7 @@ def _topics(ask: Show, engine: Engine) -> Entity:
     topics: list[Entity] = [{"name": t.name, "replicaInfo": [t.replication] * t.partitions} for t in found]
     if not ask.extended:
         return {"@type": "kafka_topics", "topics": topics}
-    groups = [engine.kafka.describe_group(group.name) for group in engine.kafka.groups()]
+    groups = engine.kafka.describe_groups()
     for topic in topics:
         reading = [g for g in groups if any(p.topic == topic["name"] for p in g.progress)]
         topic["consumerCount"] = sum(len(g.members) for g in reading)

@@ -94,8 +94,8 @@ def command(
     )
     count = 0
     try:
-        with _terminable(), reader:
-            for batch in _batches(reader, ending):
+        with _terminable() as heed, reader:
+            for batch in _batches(reader, ending, heed):
                 lines = [rendered(record) if json else _row(record, binary, meaning) for record in batch]
                 sys.stdout.write("\n".join(lines) + "\n")
                 sys.stdout.flush()
@@ -153,10 +153,11 @@ def _check(kafka: Kafka, topic: str, partitions: list[int]) -> None:
             raise UserError("INVALID_PARTITION", f"Topic {topic} has partitions 0 to {count - 1}, not {partition}.")
 
 
-def _batches(reader: Reader, ending: Ending) -> Iterator[list[Record]]:
+def _batches(reader: Reader, ending: Ending, heed: Callable[[], None]) -> Iterator[list[Record]]:
     """What arrives, until the ending. Every wait is short, so that Ctrl-C is heard."""
     left, last, told = ending.most, time.monotonic(), False
     while left is None or left > 0:
+        heed()
         batch = reader.read(BATCH if left is None else min(left, BATCH), SLICE)
         if batch:
             yield batch
@@ -179,21 +180,34 @@ def _tell(trouble: OrionError | None, told: bool) -> bool:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the reading as Ctrl-C does: leaving the group at once spares its other members a timeout."""
+def _terminable() -> Iterator[Callable[[], None]]:
+    """Let Ctrl-C and SIGTERM end the reading between two reads: what is given raises then.
+
+    An exception in the middle of one, where the Kafka client calls back, could be lost or leave the client in a state
+    that it doesn't get out of. Leaving the group in order spares its other members a timeout. Who presses Ctrl-C again
+    waits for nothing.
+    """
+    heard: list[int] = []
 
     def stop(number: int, _: FrameType | None) -> None:
-        raise typer.Exit(128 + number)
+        if heard:
+            raise KeyboardInterrupt
+        heard.append(number)
+
+    def heed() -> None:
+        if heard:
+            raise KeyboardInterrupt if heard[0] == signal.SIGINT else typer.Exit(128 + heard[0])
 
     try:
-        before: Callable[[int, FrameType | None], Any] | int | None = signal.signal(signal.SIGTERM, stop)
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     except ValueError:  # only the main thread may; another one is not what a signal ends
-        yield
+        yield heed
         return
     try:
-        yield
+        yield heed
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Meaning:

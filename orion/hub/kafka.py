@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -233,6 +234,14 @@ class Kafka:
         """One group: state, members, and how far it is in each partition."""
         with self._translated(group=name):
             return on_groups.describe(self.admin, name)
+
+    def describe_groups(self) -> list[GroupDetail]:
+        """All there are; one that goes while it is asked for is none of them."""
+        found: list[GroupDetail] = []
+        for group in self.groups():
+            with suppress(NotFound):
+                found.append(self.describe_group(group.name))
+        return found
 
     def delete_group(self, name: str) -> None:
         """Forget a group that nobody reads with."""

@@ -10,13 +10,14 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import structlog
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from orion import __version__
 from orion.app import Orion
-from orion.errors import ConfigError, ExternalError, OrionError
+from orion.errors import ConfigError, ExternalError, InternalError, OrionError
 from orion.web import ksql_errors
 from orion.web.console.door import Door
 from orion.web.gateway import Gateway
@@ -27,6 +28,9 @@ from orion.web.routes import NAMES
 if TYPE_CHECKING:
     from orion.web.console.desk import Desk
 
+log = structlog.get_logger()
+
+_REPORT = "The server's log says where; please report it."
 _START_S = 15.0
 _KEEP_ALIVE_S = 60
 _GRACEFUL_S = 3
@@ -64,6 +68,13 @@ def over(gateway: Gateway) -> FastAPI:
     @app.exception_handler(OrionError)
     async def refused(_: Request, error: OrionError) -> JSONResponse:
         return JSONResponse(ksql_errors.body(error), error.http_status)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        """Ours: who asked is told that much, and the log has the rest."""
+        log.error("a request failed", method=request.method, path=request.url.path, exc_info=error)
+        told = InternalError("INTERNAL", f"The request failed inside of Orion: {type(error).__name__}.", hint=_REPORT)
+        return JSONResponse(ksql_errors.body(told), told.http_status)
 
     return app
 

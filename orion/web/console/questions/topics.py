@@ -116,5 +116,5 @@ def settings(orion: Orion, name: str) -> list[Setting]:
 
 def groups(orion: Orion, name: str) -> list[GroupDetail]:
     """The consumer groups that have committed offsets of the topic, or are reading it."""
-    found = (orion.kafka.describe_group(group.name) for group in orion.kafka.groups())
+    found = orion.kafka.describe_groups()
     return [group for group in found if any(part.topic == name for part in group.progress)]
