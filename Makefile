@@ -23,7 +23,7 @@ demo: setup  ## the music-streaming demo, live until Ctrl-C, or for DEMO_SECONDS
 	@$(PYTHON) -m examples.music
 
 test: check  ## all tests, on a real broker and a real Spark
-	$(if $(SLOW_TESTS),$(PYTHON) -m pytest -q -n 2 --dist loadfile --durations=15 $(SLOW_TESTS))
+	$(if $(SLOW_TESTS),$(PYTHON) -m pytest -q -n 2 --durations=15 $(SLOW_TESTS))
 
 check: setup  ## format, lint, import contracts, types, unit and golden tests
 	.venv/bin/ruff format --check .

@@ -1,5 +1,5 @@
 """What each process of a run shares: one broker, one Spark session. Both start on first use, so that fast tests never
-wait."""
+wait. Of two processes one takes all tests that use the session: a second one would be a second JVM to warm up."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScheduling, LoadScopeScheduling
+from xdist.scheduler.protocol import Scheduling
 
 from orion.cli.output import log_beside_results
 
@@ -32,6 +34,27 @@ log_beside_results()
 # How long an example takes is the machine's, and no part of what is tested.
 settings.register_profile("orion", deadline=None)
 settings.load_profile("orion")
+
+
+# Tests that have servers of their own, and no use for the session.
+WITHOUT_SESSION = (
+    "tests/services/",
+    "tests/contracts/test_stores.py",
+    "tests/faults/",
+    "tests/scenarios/test_crash.py",
+)
+QUICK = ("tests/unit/", "tests/golden/")
+
+
+class BySession(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        return "servers" if nodeid.startswith(WITHOUT_SESSION) else "session"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    asked = [Path(argument).as_posix() + "/" for argument in config.args]
+    quick = all(argument.startswith(QUICK) for argument in asked)
+    return LoadScheduling(config, log) if quick else BySession(config, log)
 
 
 @pytest.fixture(scope="session")

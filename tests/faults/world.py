@@ -63,7 +63,7 @@ class World:
         self.kafka.create_topic(self.names.input, 2, config={"max.message.bytes": _LARGEST})
         self._closing.append(lambda: self.server.clear())
         self.server.start("--file", str(script))
-        wait_until(lambda: len(self.server.states()) == 5, "the script didn't run", 90)
+        wait_until(lambda: len(self.server.states()) == 5, "the script didn't run", 240)
         self.ids = {sink: status.id for sink, status in self.server.states().items()}
         self.feed = Feed(self.kafka, self.names.input, seed, self.folder / "acks.jsonl", RATE)
         self._closing.append(self.feed.close)

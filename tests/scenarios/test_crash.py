@@ -122,7 +122,7 @@ def test_results_are_as_if_nothing_had_happened(server: Server, tmp_path: Path) 
     script.write_text(SCRIPT.format(lake=lake))
     running = server.start("--file", str(script))
     kafka = Kafka(running.bootstrap)
-    wait(lambda: len(sql(running.url, "SHOW CONNECTORS;")[0]["connectors"]) == 1, "the script didn't run", 120)
+    wait(lambda: len(sql(running.url, "SHOW CONNECTORS;")[0]["connectors"]) == 1, "the script didn't run", 240)
     with SchemaRegistryClient({"url": running.registry}) as registry:
         assert registry.register_schema("cr-value", Schema('"string"', "AVRO")) == 1
     expected = feed(kafka, range(RECORDS // 2))
