@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadScheduling, LoadScopeScheduling
-from xdist.scheduler.protocol import Scheduling
+from xdist.scheduler import LoadScopeScheduling
 
 from orion.cli.output import log_beside_results
 
@@ -46,15 +45,13 @@ WITHOUT_SESSION = (
 QUICK = ("tests/unit/", "tests/golden/")
 
 
-class BySession(LoadScopeScheduling):
-    def _split_scope(self, nodeid: str) -> str:
-        return "servers" if nodeid.startswith(WITHOUT_SESSION) else "session"
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
-    asked = [Path(argument).as_posix() + "/" for argument in config.args]
-    quick = all(argument.startswith(QUICK) for argument in asked)
-    return LoadScheduling(config, log) if quick else BySession(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Who takes which tests: of the quick ones anybody any."""
+    if all(f"{Path(argument).as_posix()}/".startswith(QUICK) for argument in config.args):
+        return None
+    made = LoadScopeScheduling(config, log)
+    made._split_scope = lambda test: "servers" if test.startswith(WITHOUT_SESSION) else "session"
+    return made
 
 
 @pytest.fixture(scope="session")
