@@ -27,7 +27,8 @@ from orion.app import Orion
 from orion.clients import connect
 from orion.config import load
 from orion.runtime.engine import Engine
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 
 _PUSH, _PULL = 50, 200
 _RATE = 100  # rows in a second

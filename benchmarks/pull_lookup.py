@@ -40,7 +40,8 @@ from orion.runtime.schemas import Schemas
 from orion.serving.tables import Tables
 from orion.web.gateway import Gateway
 from orion.web.lookups import Lookups
-from orion.web.server import Server, bound, over
+from orion.web.server import Server, over
+from orion.web.sockets import bound
 
 TOPIC = "pull-lookup"
 ROWS = 100_000

@@ -15,7 +15,8 @@ from dataclasses import replace
 from benchmarks.one_core import Serving, started
 from benchmarks.registry_shelf import IDS, answer, bare, fill
 from benchmarks.stage import Measured, Stage
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 
 _REQUESTS = [f"GET /schemas/ids/{number} HTTP/1.1\r\nHost: registry\r\n\r\n".encode() for number in range(1, IDS + 1)]
 

@@ -14,7 +14,8 @@ from orion.options import Definition, Options, definitions, shown
 from orion.plan.connectors import Described, Offset, PluginInfo, Task, named, restored
 from orion.plan.sources import Direction, Wanted
 from orion.web.routes import connect
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 
 VERSION = "1.2.3"
 SINK = PluginInfo("LakeSinkConnector", "sink", VERSION)

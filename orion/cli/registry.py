@@ -35,7 +35,7 @@ def command(
     from orion.registry.log import TOPIC, KafkaLog, Log, MemoryLog
     from orion.registry.store import Registry
     from orion.web.platform import serving_registry
-    from orion.web.server import bound
+    from orion.web.sockets import bound
 
     with closing(bound(config.registry.host, config.registry.port)) as sock:
         kafka = None if memory else connect(ctx, bootstrap)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from orion.app import Orion
 from orion.config import Config
-from orion.errors import ConfigError
 from orion.hub.running import Running
 from orion.registry import api
 from orion.registry.access import without_login
 from orion.registry.store import Registry
-from orion.web.postgres.server import listening, serving_postgres
-from orion.web.server import Server, bound
+from orion.web.postgres.server import serving_postgres
+from orion.web.server import Server
+from orion.web.sockets import bound, bound_somewhere
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,13 @@ def running(config: Config, progress: Callable[[str], None]) -> Iterator[Platfor
     with ExitStack() as stack:
         # The ports first: a clash is told in a millisecond, not after Spark has started.
         sock = stack.enter_context(closing(bound(config.web.host, config.web.port)))
-        registry_sock = _registry_socket(config, progress)
-        if registry_sock is not None:
-            stack.enter_context(closing(registry_sock))
-        postgres_sock = listening(config.postgres, progress) if config.serving.enabled else None
-        if postgres_sock is not None:
-            stack.enter_context(closing(postgres_sock))
+        registry_sock = postgres_sock = None
+        if config.registry.enabled and config.registry.url is None:
+            found = bound_somewhere(config.registry, "the schema registry", progress)
+            registry_sock = stack.enter_context(closing(found))
+        if config.postgres.enabled and config.serving.enabled:
+            found = bound_somewhere(config.postgres, "the door for PostgreSQL's clients", progress)
+            postgres_sock = stack.enter_context(closing(found))
         orion = stack.enter_context(Orion.start(config, progress))
         registry = None if config.registry.url is None else without_login(config.registry.url)
         if registry_sock is not None and orion.registry is not None:
@@ -61,17 +62,3 @@ def serving_registry(registry: Registry, sock: socket.socket) -> Iterator[str]:
         yield server.url
     finally:
         server.stop()
-
-
-def _registry_socket(config: Config, progress: Callable[[str], None]) -> socket.socket | None:
-    """Where the registry listens. Two platforms on a machine both want the usual port: the second takes a free one."""
-    wanted = config.registry
-    if not wanted.enabled or wanted.url is not None:
-        return None
-    try:
-        return bound(wanted.host, wanted.port)
-    except ConfigError:
-        if "port" in wanted.model_fields_set:
-            raise
-        progress(f"port {wanted.port} is taken: the schema registry gets a free one")
-        return bound(wanted.host, 0)

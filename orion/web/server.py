@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse
 
 from orion import __version__
 from orion.app import Orion
-from orion.errors import ConfigError, ExternalError, InternalError, OrionError
+from orion.errors import ExternalError, InternalError, OrionError
 from orion.web import ksql_errors
 from orion.web.console.door import Door
 from orion.web.gateway import Gateway
@@ -155,21 +155,3 @@ def _uvicorn(app: FastAPI, listens: Callable[[], None]) -> _Uvicorn:
         timeout_graceful_shutdown=_GRACEFUL_S,
     )
     return _Uvicorn(config, http2, listens)
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """The port is taken before anything else starts, so that a clash is told at once."""
-    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((host, port))
-    except OSError as error:
-        sock.close()
-        raise ConfigError(
-            "PORT_TAKEN",
-            f"{host}:{port} can't be listened on: {error.strerror}.",
-            hint="Stop what uses it, or choose another with --port (0 picks a free one).",
-        ) from error
-    sock.listen(128)
-    sock.setblocking(False)
-    return sock

@@ -19,7 +19,8 @@ from orion.registry.log import KafkaLog
 from orion.registry.store import Registry
 from orion.runtime.engine import Engine
 from orion.runtime.session import Spark
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 from tests.required import refuse
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"

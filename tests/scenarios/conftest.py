@@ -15,7 +15,8 @@ from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
 from orion.runtime.engine import Engine
 from orion.runtime.session import Spark
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 
 Await = Callable[[Callable[[], bool], float], None]
 

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from orion.app import Orion
 from orion.cli import app
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 from tests.scenarios.conftest import Await
 
 PATIENCE = 240.0

@@ -18,7 +18,8 @@ from orion.errors import ExpectationFailed, Forbidden, UserError
 from orion.hub.kafka import Kafka
 from orion.runtime.engine import Engine
 from orion.runtime.session import Spark
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 from tests.scenarios.conftest import Await, everything
 
 SCRIPT = """

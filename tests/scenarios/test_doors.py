@@ -14,7 +14,8 @@ import httpx
 import pytest
 
 from orion.app import Orion
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 
 MUSIC = """
 CREATE STREAM door (k STRING KEY, v INT) WITH (kafka_topic='door', value_format='JSON', partitions=1);

@@ -16,7 +16,8 @@ from orion.errors import ExternalError, OrionError
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
 from orion.serving.tables import Tables
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 from tests.scenarios.conftest import Await
 
 Offsets = dict[str, dict[int, int]]

@@ -30,7 +30,7 @@ from orion.runtime.push import PushQuery
 from orion.runtime.queries import QueryStatus
 from orion.runtime.session import Spark
 from orion.web.platform import serving_registry
-from orion.web.server import bound
+from orion.web.sockets import bound
 from tests.scenarios.conftest import Await, everything
 
 

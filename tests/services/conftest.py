@@ -21,7 +21,7 @@ from orion.hub.kafka import Kafka
 from orion.registry.log import MemoryLog
 from orion.registry.store import Registry
 from orion.web.platform import serving_registry
-from orion.web.server import bound
+from orion.web.sockets import bound
 
 PATIENCE = 60.0
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 import duckdb
 
 from orion.web.postgres.server import serving_postgres
-from orion.web.server import bound
+from orion.web.sockets import bound
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) t(i) WHERE i % 3 = 5"
 

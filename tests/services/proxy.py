@@ -20,7 +20,8 @@ from orion.registry.log import MemoryLog
 from orion.registry.store import Registry
 from orion.runtime.schemas import Schemas
 from orion.web.gateway import Gateway
-from orion.web.server import Server, bound, over
+from orion.web.server import Server, over
+from orion.web.sockets import bound
 
 PATIENCE_S = 60.0
 

@@ -14,7 +14,7 @@ from orion.config import Web
 from orion.errors import OrionError
 from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing, Record
-from orion.web.server import bound
+from orion.web.sockets import bound
 from tests.services.proxy import Proxy, everything, proxy
 
 

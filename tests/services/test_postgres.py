@@ -21,8 +21,8 @@ from psycopg.rows import dict_row
 from orion.config import Postgres
 from orion.errors import ConfigError
 from orion.web.postgres.access import Passwords
-from orion.web.postgres.server import listening, serving_postgres
-from orion.web.server import bound
+from orion.web.postgres.server import serving_postgres
+from orion.web.sockets import bound, bound_somewhere
 from tests.services.postgres_world import ANN, ENDLESS, Kept, Wire, serving, soon
 
 
@@ -362,14 +362,11 @@ def test_a_port_that_is_taken_gives_way_unless_it_was_asked_for() -> None:
     with closing(bound("127.0.0.1", 0)) as first:
         port = first.getsockname()[1]
         with pytest.raises(ConfigError):
-            listening(Postgres(port=port), told.append)
+            bound_somewhere(Postgres(port=port), "it", told.append)
         wanted = Postgres.model_construct(enabled=True, host="127.0.0.1", port=port, _fields_set=set())
-        second = listening(wanted, told.append)
-        assert second is not None
-        with closing(second):
+        with closing(bound_somewhere(wanted, "it", told.append)) as second:
             assert second.getsockname()[1] != port
-    assert told == [f"port {port} is taken: clients of PostgreSQL's get a free one"]
-    assert listening(Postgres(enabled=False), told.append) is None
+    assert told == [f"port {port} is taken: it gets a free one"]
 
 
 def test_asyncio_clients(address: str) -> None:

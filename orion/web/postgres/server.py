@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hmac import compare_digest
@@ -14,32 +14,17 @@ from typing import Self
 
 import structlog
 
-from orion.config import Postgres
-from orion.errors import ConfigError, ExternalError
+from orion.errors import ExternalError
 from orion.web.postgres.access import Access, Everybody
 from orion.web.postgres.connection import Connection
 from orion.web.postgres.port import Tables
 from orion.web.postgres.protocol import Cancel, ProtocolViolation
-from orion.web.server import bound
 
 log = structlog.get_logger()
 
 CONNECTIONS = 100
 _START_S = 15.0
 _STOP_S = 10.0
-
-
-def listening(wanted: Postgres, progress: Callable[[str], None]) -> socket.socket | None:
-    """Where clients are waited for, or none. Of two platforms on a machine the second takes a free port."""
-    if not wanted.enabled:
-        return None
-    try:
-        return bound(wanted.host, wanted.port)
-    except ConfigError:
-        if "port" in wanted.model_fields_set:
-            raise
-        progress(f"port {wanted.port} is taken: clients of PostgreSQL's get a free one")
-        return bound(wanted.host, 0)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from orion.registry.log import MemoryLog
 from orion.registry.schemas import Reference, Schema
 from orion.registry.store import Registry, Wanted
 from orion.web.platform import serving_registry
-from orion.web.server import bound
+from orion.web.sockets import bound
 from tests.unit.registry.conftest import BROKEN, ONE, TWO, record
 
 REGISTRY = Registry(MemoryLog())  # one for all tests, and each has subjects of its own

@@ -19,7 +19,8 @@ from fastapi.responses import StreamingResponse
 from websockets.sync.client import connect
 
 from orion.web.http2 import speaks_http2
-from orion.web.server import Server, bound
+from orion.web.server import Server
+from orion.web.sockets import bound
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 PATIENCE_S = 20.0
