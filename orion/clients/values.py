@@ -39,7 +39,10 @@ class Result:
         """The rows as a table, each column of the type that it has in SQL."""
         import pyarrow as pa
 
-        columns = [(n, type_, arrow_type(type_)) for n, type_ in enumerate(self.types)]
+        from orion.arrow import Times, arrow_type
+
+        times = Times(pa.timestamp("ms", "UTC"), pa.time32("ms"))
+        columns = [(n, type_, arrow_type(type_, times)) for n, type_ in enumerate(self.types)]
         arrays = [pa.array([_for_arrow(row[n], type_) for row in self.rows], arrow) for n, type_, arrow in columns]
         return pa.Table.from_arrays(arrays, names=list(self.columns))
 
@@ -116,34 +119,6 @@ def _plain(value: Any) -> Any:
 
 
 # ---- Arrow -------------------------------------------------------------------------------------------------------
-
-
-def arrow_type(type_: SqlType) -> Any:
-    import pyarrow as pa
-
-    match type_:
-        case Scalar():
-            return {
-                Scalar.BOOLEAN: pa.bool_(),
-                Scalar.INTEGER: pa.int32(),
-                Scalar.BIGINT: pa.int64(),
-                Scalar.DOUBLE: pa.float64(),
-                Scalar.STRING: pa.string(),
-                Scalar.BYTES: pa.binary(),
-                Scalar.DATE: pa.date32(),
-                Scalar.TIME: pa.time32("ms"),
-                Scalar.TIMESTAMP: pa.timestamp("ms", "UTC"),
-            }[type_]
-        case Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case Array(element):
-            return pa.list_(arrow_type(element))
-        case Map(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case Struct(fields):
-            return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
-        case _:
-            assert_never(type_)
 
 
 def _for_arrow(value: Any, type_: SqlType) -> Any:

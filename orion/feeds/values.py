@@ -20,6 +20,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from orion.arrow import arrow_type
 from orion.schema import Array, Column, Decimal, Map, Scalar, SqlType, Struct
 
 Convert = Callable[[Any], Any]
@@ -45,36 +46,6 @@ class Columns:
 
     arrays: list[pa.Array]
     bad: list[str | None]
-
-
-def arrow_type(type_: SqlType) -> pa.DataType:
-    match type_:
-        case Scalar.BOOLEAN:
-            return pa.bool_()
-        case Scalar.INTEGER | Scalar.TIME:
-            return pa.int32()
-        case Scalar.BIGINT:
-            return pa.int64()
-        case Scalar.DOUBLE:
-            return pa.float64()
-        case Scalar.STRING:
-            return pa.string()
-        case Scalar.BYTES:
-            return pa.binary()
-        case Scalar.DATE:
-            return pa.date32()
-        case Scalar.TIMESTAMP:
-            return pa.timestamp("us", "UTC")
-        case Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case Array(element):
-            return pa.list_(arrow_type(element))
-        case Map(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case Struct(fields):
-            return pa.struct([pa.field(f.name, arrow_type(f.type)) for f in fields])
-        case _:
-            assert_never(type_)
 
 
 def as_columns(rows: Sequence[Sequence[Any]], columns: Sequence[Column], zones: Sequence[Zone] = ()) -> Columns:

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from orion.formats.messages.read import arrow_type
+from orion.arrow import arrow_type
 from orion.plan.steps import Pull
 from orion.schema import Array, Column, Map, Scalar, SqlType, Struct
 from orion.serving.store import Store

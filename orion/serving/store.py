@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 import structlog
 
-from orion.formats.messages.read import arrow_type
+from orion.arrow import ZONELESS, arrow_type
 from orion.plan.codec import dumps
 from orion.plan.sources import PSEUDO, ROWTIME, WINDOW_BOUNDS, Source
 from orion.schema import Array, Column, Map, Scalar, Struct, duckdb_name, duckdb_type
@@ -78,7 +78,7 @@ class Layout:
         return texts
 
     def arrow(self, changes: Changes) -> pa.Table:
-        types = [arrow_type(c.type, None) for c in self.columns]
+        types = [arrow_type(c.type, ZONELESS) for c in self.columns]
         by_column = list(zip(*changes.rows.values(), strict=True)) or [()] * len(types)
         arrays = [pa.array(values, type_) for values, type_ in zip(by_column, types, strict=True)]
         names = [c.name for c in self.columns]
@@ -188,7 +188,7 @@ class Store:
             return
         name = duckdb_name(layout.identity)
         type_ = layout.source.schema.key[0].type if layout.is_plain else Scalar.BYTES
-        keys = pa.Table.from_arrays([pa.array(touched, arrow_type(type_, None))], names=["k"])
+        keys = pa.Table.from_arrays([pa.array(touched, arrow_type(type_, ZONELESS))], names=["k"])
         self._writer.register("__keys", keys)
         if len(touched) <= _FEW and layout.is_plain and type_ in (Scalar.STRING, Scalar.INTEGER, Scalar.BIGINT):
             marks = ", ".join("?" * len(touched))

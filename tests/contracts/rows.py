@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal as Exact
-from typing import Any, assert_never
+from typing import Any
 
 import pyarrow as pa
 
+from orion.arrow import arrow_type
 from orion.plan.sources import Kind
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, SqlType, Struct
 from orion.sinks.store import DELETED, OFFSET, PARTITION, ROUTE, TIME, Layout, Nested
@@ -56,32 +57,8 @@ def _arrow(type_: SqlType, nested: Nested = Nested.ARROW) -> pa.DataType:
     """A column's type as Spark hands it over."""
     if nested is Nested.TEXT and isinstance(type_, Array | Map | Struct):
         return pa.string()
-    match type_:
-        case Scalar():
-            return _SCALARS[type_]
-        case Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case Array(element):
-            return pa.list_(_arrow(element))
-        case Map(key, value):
-            return pa.map_(_arrow(key), _arrow(value))
-        case Struct(fields):
-            return pa.struct([(f.name, _arrow(f.type)) for f in fields])
-        case _:
-            assert_never(type_)
+    return arrow_type(type_)
 
-
-_SCALARS = {
-    Scalar.BOOLEAN: pa.bool_(),
-    Scalar.INTEGER: pa.int32(),
-    Scalar.BIGINT: pa.int64(),
-    Scalar.DOUBLE: pa.float64(),
-    Scalar.STRING: pa.string(),
-    Scalar.BYTES: pa.binary(),
-    Scalar.DATE: pa.date32(),
-    Scalar.TIME: pa.int32(),
-    Scalar.TIMESTAMP: pa.timestamp("us", tz="UTC"),
-}
 
 # Every type with values at its edges. NULL belongs to each.
 SAMPLES: dict[SqlType, list[Any]] = {

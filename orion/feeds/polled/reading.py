@@ -14,13 +14,14 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
+from orion.arrow import arrow_type
 from orion.databases.address import Database, Kind
 from orion.databases.connecting import Connection, asked, connect, connected, rows, translated
 from orion.databases.tables import quoted
 from orion.errors import ExternalError
 from orion.feeds import FeedAway, frames
 from orion.feeds.polled.bounds import POLLED, Bounds, Offset, Place
-from orion.feeds.values import arrow_type, as_columns, text
+from orion.feeds.values import as_columns, text
 from orion.hub.positions import key_of, written
 from orion.plan.sources import ROWTIME
 from orion.schema import Column

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orion.arrow import arrow_type
 from orion.feeds.reading.entries import UNREADABLE_FILE, Found
-from orion.feeds.values import Columns, arrow_type, as_columns, text
+from orion.feeds.values import Columns, as_columns, text
 from orion.schema import Array, Column, Decimal, Field, Map, Scalar, Schema, SqlType, Struct
 
 _ROWS = 10_000

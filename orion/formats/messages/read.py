@@ -19,6 +19,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
+from orion.arrow import arrow_type
 from orion.errors import SchemaError
 from orion.formats.messages.numbers import EPOCH_DAY, LONG, conversion, fitted, integer, unscaled
 from orion.formats.messages.types import (
@@ -336,32 +337,3 @@ def _days(date: Any) -> int | None:
 def _millis(time: Any) -> int | None:
     millis = ((time.hours * 60 + time.minutes) * 60 + time.seconds) * 1000 + time.nanos // 1_000_000
     return millis if 0 <= millis <= 86_400_000 else None
-
-
-def arrow_type(type_: SqlType, zone: str | None = "UTC") -> pa.DataType:
-    """The type as Spark takes it from Arrow; without a `zone` as DuckDB does."""
-    match type_:
-        case Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case Array(element):
-            return pa.list_(arrow_type(element, zone))
-        case Map(key, value):
-            return pa.map_(arrow_type(key, zone), arrow_type(value, zone))
-        case Struct(fields):
-            return pa.struct([pa.field(f.name, arrow_type(f.type, zone)) for f in fields])
-        case Scalar.TIMESTAMP:
-            return pa.timestamp("us", tz=zone)
-        case _:
-            return _ARROW[type_]
-
-
-_ARROW = {
-    Scalar.BOOLEAN: pa.bool_(),
-    Scalar.INTEGER: pa.int32(),
-    Scalar.BIGINT: pa.int64(),
-    Scalar.DOUBLE: pa.float64(),
-    Scalar.STRING: pa.string(),
-    Scalar.BYTES: pa.binary(),
-    Scalar.DATE: pa.date32(),
-    Scalar.TIME: pa.int32(),
-}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from orion.arrow import ZONELESS, arrow_type
 from orion.errors import OrionError, SchemaError, UserError
 from orion.formats.delimited import delimiter_of
 from orion.formats.messages.schema import files_of, linked, schema_of
@@ -172,7 +173,8 @@ def _of_protobuf_nosr(columns: tuple[Column, ...], serde: Serde, given: Given) -
 
 def _message(writing: Writing, given: Given) -> bytes | None:
     arrays = [
-        pa.array([_arrow(value, type_)], arrow_type(type_)) for value, type_ in zip(given, writing.columns, strict=True)
+        pa.array([_arrow(value, type_)], arrow_type(type_, ZONELESS))
+        for value, type_ in zip(given, writing.columns, strict=True)
     ]
     found_: bytes | None = writer(writing)(*arrays)[0].as_py()
     return found_
@@ -184,34 +186,6 @@ def _types(columns: tuple[Column, ...]) -> tuple[SqlType, ...]:
 
 def _names(columns: tuple[Column, ...]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
-
-
-_ARROW = {
-    Scalar.BOOLEAN: pa.bool_(),
-    Scalar.INTEGER: pa.int32(),
-    Scalar.BIGINT: pa.int64(),
-    Scalar.DOUBLE: pa.float64(),
-    Scalar.STRING: pa.string(),
-    Scalar.BYTES: pa.binary(),
-    Scalar.DATE: pa.date32(),
-    Scalar.TIME: pa.int32(),
-    Scalar.TIMESTAMP: pa.timestamp("us"),
-}
-
-
-def arrow_type(type_: SqlType) -> Any:
-    """The type as Arrow has it between Spark and its workers."""
-    match type_:
-        case Scalar():
-            return _ARROW[type_]
-        case Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case Array(element):
-            return pa.list_(arrow_type(element))
-        case Map(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case Struct(fields):
-            return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
 
 
 def _arrow(value: Any, type_: SqlType) -> Any:

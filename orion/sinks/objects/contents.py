@@ -34,10 +34,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from orion.arrow import arrow_type
 from orion.formats.records.types import schema_of
 from orion.plan.sources import Serde
 from orion.schema import Array, Column, Decimal, Map, Scalar, SqlType, Struct
-from orion.sinks.objects.values import arrow_type, shown_as
+from orion.sinks.objects.values import NUMBERS, WRITTEN, shown_as
 
 Convert = Callable[[Any], Any]
 
@@ -134,7 +135,8 @@ def _listed(type_: SqlType, values: pa.ChunkedArray) -> list[Any]:
 
 
 def _cast(columns: tuple[Column, ...], rows: pa.Table, *, plain: bool) -> pa.Table:
-    return rows.cast(pa.schema([pa.field(c.name, arrow_type(c.type, plain=plain)) for c in columns]), safe=False)
+    times = NUMBERS if plain else WRITTEN
+    return rows.cast(pa.schema([pa.field(c.name, arrow_type(c.type, times)) for c in columns]), safe=False)
 
 
 def _nullable(convert: Convert | None) -> Convert | None:

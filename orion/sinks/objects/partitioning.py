@@ -17,9 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from orion.arrow import arrow_type
 from orion.schema import Array, Map, Scalar, SqlType, Struct
 from orion.sinks.objects.patterns import Pattern
-from orion.sinks.objects.values import arrow_type, shown_as
+from orion.sinks.objects.values import NUMBERS, shown_as
 from orion.sinks.store import TIME
 
 Millis = npt.NDArray[np.int64]
@@ -73,7 +74,7 @@ class ByField:
         return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, self.delimiter)
 
     def _folders(self, field: Path, rows: pa.RecordBatch) -> pa.Array:
-        each = pc.cast(field.of(rows), arrow_type(field.type, plain=True)).dictionary_encode()
+        each = pc.cast(field.of(rows), arrow_type(field.type, NUMBERS)).dictionary_encode()
         text = shown_as(field.type)
         names = [f"{field.name}={NOTHING}"]
         names += [f"{field.name}={escaped(text(value)) or NOTHING}" for value in each.dictionary.to_pylist()]

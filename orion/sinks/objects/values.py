@@ -9,41 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from orion.schema import Array, Decimal, Field, Map, Scalar, SqlType, Struct
+from orion.arrow import Times
+from orion.schema import Scalar, SqlType
 
-_ARROW = {
-    Scalar.BOOLEAN: pa.bool_(),
-    Scalar.INTEGER: pa.int32(),
-    Scalar.BIGINT: pa.int64(),
-    Scalar.DOUBLE: pa.float64(),
-    Scalar.STRING: pa.string(),
-    Scalar.BYTES: pa.binary(),
-    Scalar.DATE: pa.date32(),
-    Scalar.TIME: pa.time32("ms"),
-    Scalar.TIMESTAMP: pa.timestamp("us", "UTC"),
-}
-
-# Days, milliseconds of the day, microseconds: Python's own dates end where Spark's don't.
-_NUMBERS = {Scalar.DATE: pa.int32(), Scalar.TIME: pa.int32(), Scalar.TIMESTAMP: pa.int64()}
-
-
-def arrow_type(type_: SqlType, *, plain: bool = False) -> pa.DataType:
-    """The type in Arrow; a plain one has dates and times as numbers, as deep as they may stand."""
-    match type_:
-        case Scalar():
-            return _NUMBERS.get(type_, _ARROW[type_]) if plain else _ARROW[type_]
-        case Decimal(precision, scale):
-            return pa.decimal128(precision, scale)
-        case Array(element):
-            return pa.list_(arrow_type(element, plain=plain))
-        case Map(key, value):
-            return pa.map_(arrow_type(key, plain=plain), arrow_type(value, plain=plain))
-        case Struct(fields):
-            return pa.struct([_field(f, plain) for f in fields])
-
-
-def _field(field: Field, plain: bool) -> pa.Field:
-    return pa.field(field.name, arrow_type(field.type, plain=plain))
+# As the files have them; and as numbers, since Python's own dates end where Spark's don't.
+WRITTEN = Times(pa.timestamp("us", "UTC"), pa.time32("ms"))
+NUMBERS = Times(pa.int64(), pa.int32(), pa.int32())
 
 
 def shown_as(type_: SqlType) -> Callable[[Any], str]:

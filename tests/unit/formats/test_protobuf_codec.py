@@ -16,10 +16,11 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orion.arrow import arrow_type
 from orion.errors import SchemaError
 from orion.formats import protobuf
 from orion.formats.messages.numbers import conversion, double_text
-from orion.formats.messages.read import Reading, arrow_type, indexes, reader
+from orion.formats.messages.read import Reading, indexes, reader
 from orion.formats.messages.schema import linked, schema_of
 from orion.formats.messages.types import Files, found
 from orion.formats.messages.write import Writing, writer
