@@ -61,19 +61,25 @@ def _kind(source: Source) -> str:
     return markup.tag(source.kind.value.lower(), "accent" if source.kind is Kind.TABLE else "plain") + window
 
 
+def _key_box(view: View, source: Source) -> None:
+    """A key to ask the table for."""
+    key = (
+        ui.input(placeholder=f"{source.schema.key[0].name} of a row").props("dense outlined").classes("o-input o-mono")
+    )
+
+    def ask() -> None:
+        view.go("sql", text=sources.question(source, key.value or ""))
+
+    key.on("keydown.enter", ask)
+    button("Ask the table", ask, tone="primary", picture="sql")
+
+
 async def draw_one(view: View) -> None:
     source = sources.known(view.orion, view.path["name"])
     heading(source.name, _about(source), above=markup.link("Streams & tables", "sources"))
     with toolbar():
         if source.kind is Kind.TABLE and source.schema.key:
-            key = (
-                ui.input(placeholder=f"{source.schema.key[0].name} of a row")
-                .props("dense outlined")
-                .classes("o-input o-mono")
-            )
-            ask = lambda: view.go("sql", text=sources.question(source, key.value or ""))  # noqa: E731
-            key.on("keydown.enter", ask)
-            button("Ask the table", ask, tone="primary", picture="sql")
+            _key_box(view, source)
         else:
             button(
                 "Follow in SQL", lambda: view.go("sql", text=sources.question(source)), tone="primary", picture="sql"

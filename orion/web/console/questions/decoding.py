@@ -78,7 +78,8 @@ class Decoder:
         source = self._source
         if source is None or source.serde(role).format != "KAFKA" or len(source.columns(role)) != 1:
             return None
-        form = _NUMBERS.get(source.columns(role)[0].type) if isinstance(source.columns(role)[0].type, Scalar) else None  # type: ignore[arg-type]
+        type_ = source.columns(role)[0].type
+        form = _NUMBERS.get(type_) if isinstance(type_, Scalar) else None
         if form is None or struct.calcsize(form) != len(raw):
             return None
         return Shown(str(struct.unpack(form, raw)[0]), "number")
