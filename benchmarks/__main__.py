@@ -31,8 +31,8 @@ lookup in process under 2 ms, 2,000 lookups over HTTP in a second on one core.
 other side is what was sent, times the clients.
 
 The pull query's row is held against a statement with a parameter in DuckDB, which is below it; its goals are a look-up
-in process under 5 ms (99 of 100), and 2,000 over HTTP in a second on one core. Of each table, 100,000 rows are in memory
-unless told otherwise.
+in process under 5 ms (99 of 100), and 2,000 over HTTP in a second on one core. Of each table, 100,000 rows are in
+memory unless told otherwise.
 
 The jdbc sink's rows are held against each database's own way to take many rows, without Spark on either side.
 
