@@ -65,7 +65,11 @@ def test_a_look_up_sees_the_next_change(orion: Orion, counted: str) -> None:
     sent = send(orion, "pl_in", ("b", {"v": 3}, 5))
     found = orion.pull("SELECT n FROM pl WHERE k = 'b'", seen=sent, deadline_s=120)
     assert found.rows == [[2]]
-    assert orion.pulls.at_hand("SELECT n FROM pl WHERE k = 'b'", {}) is found
+    for text, row in (("SELECT n FROM pl WHERE k = 'b'", [2]), ("SELECT n + 1 AS m FROM pl WHERE k = 'b'", [3])):
+        orion.pull(text)
+        at_hand = orion.pulls.at_hand(text, {})
+        assert at_hand is not None
+        assert at_hand.rows == [row]
     with pytest.raises(ExternalError) as caught:
         orion.pull("SELECT n FROM pl", seen={"pl_in": {0: 10_000}}, deadline_s=0.2)
     assert caught.value.code == "NOT_SEEN_YET"
