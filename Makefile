@@ -22,7 +22,7 @@ run: setup  ## run the platform here (orion up) until Ctrl-C
 demo: setup  ## the music-streaming demo, live until Ctrl-C, or for DEMO_SECONDS=45
 	@$(PYTHON) -m examples.music
 
-test: check  ## all tests, on a real broker and a real Spark
+test: check  ## all tests, on a real broker and a real Spark; LONG=1 for the longest, too
 	$(if $(SLOW_TESTS),$(PYTHON) -m pytest -q -n 2 --durations=15 $(SLOW_TESTS))
 
 check: setup  ## format, lint, import contracts, types, unit and golden tests

@@ -1,4 +1,4 @@
-"""What a test needs on the machine and doesn't find there."""
+"""What a test needs on the machine and doesn't find there; and which take so long that they wait to be asked for."""
 
 from __future__ import annotations
 
@@ -13,3 +13,7 @@ def refuse(reason: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+# The build server runs them, and who sets LONG=1: with them `make test` would take longer than 20 minutes on two cores.
+long = pytest.mark.skipif(not (os.environ.get("CI") or os.environ.get("LONG")), reason="takes a minute or more: LONG=1")

@@ -21,6 +21,7 @@ from orion.hub.records import Outgoing
 from orion.hub.running import Running
 from orion.hub.writer import Writer
 from tests.faults.processes import SHORT_LIVED
+from tests.required import long
 from tests.scenarios.conftest import everything
 
 SCRIPT = """
@@ -115,6 +116,7 @@ def wait_until_drained(url: str, deadline_s: float = 150.0) -> None:
     pytest.fail(f"still behind: {queries}")
 
 
+@long
 @pytest.mark.timeout(600)
 def test_results_are_as_if_nothing_had_happened(server: Server, tmp_path: Path) -> None:
     lake = tmp_path / "lake"

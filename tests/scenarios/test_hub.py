@@ -14,10 +14,12 @@ from orion.config import load
 from orion.hub.kafka import Kafka
 from orion.runtime.engine import Engine
 from orion.runtime.session import Spark
+from tests.required import long
 from tests.servers.opensearch import OpenSearch
 from tests.servers.postgres import Postgres
 
 
+@long
 @pytest.mark.timeout(600)
 def test_three_systems_hold_the_same(
     kafka: Kafka, spark: Spark, scratch: Path, postgres: Postgres, opensearch: OpenSearch

@@ -21,6 +21,7 @@ import pytest
 from orion.app import Orion
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
+from tests.required import long
 from tests.scenarios.conftest import Await
 from tests.servers.ferretdb import FerretDB
 from tests.servers.mariadb import MariaDB
@@ -69,6 +70,7 @@ def send(orion: Orion, topic: str, **rows: Mapping[str, Any] | None) -> None:
     send_all(orion.kafka, topic, [Outgoing(value, key.encode()) for key, value in values.items()])
 
 
+@long
 def test_a_table_of_every_type_in_every_store(
     orion: Orion,
     until: Await,

@@ -8,9 +8,8 @@ from nicegui import ui
 
 from orion.errors import OrionError, UserError
 from orion.hub.inspection import Setting
-from orion.web.console import amounts
 from orion.web.console.questions.topics import Detail
-from orion.web.console.view import View, button, error_box, html, replace_with, tell
+from orion.web.console.view import View, button, error_box, html, replace_with
 
 OWN = "DYNAMIC_TOPIC_CONFIG"  # where the value of a setting comes from that the topic itself has
 
@@ -40,22 +39,17 @@ async def setting_dialog(view: View, found: Detail, settings: Sequence[Setting])
         async def put() -> None:
             setting = checked()
             await view.ask(view.orion.kafka.alter_topic, name, {setting.name: str(value.value)})
-            tell(f"Set {setting.name} of {name}.")
 
         async def reset() -> None:
             setting = checked()
             if setting.source != OWN:
                 raise UserError("SETTING_DEFAULT", f"{setting.name} is not set for this topic.")
             await view.ask(view.orion.kafka.alter_topic, name, None, (setting.name,))
-            tell(f"{setting.name} of {name} is the broker's again.")
-
-        def then(change: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
-            return _changed(change, error, lambda: view.go("topics", name, tab="settings"))
 
         with ui.element("div").classes("o-dialog__buttons"):
             button("Cancel", dialog.close)
-            button("Use the default", then(reset))
-            button("Set", then(put), tone="primary")
+            button("Use the default", _changing(reset, error))
+            button("Set", _changing(put, error), tone="primary")
     dialog.on("hide", dialog.delete)
     dialog.open()
 
@@ -74,11 +68,10 @@ async def partitions_dialog(view: View, found: Detail) -> None:
 
         async def grow() -> None:
             await view.ask(view.orion.kafka.alter_topic, name, None, (), int(wanted.value or 0))
-            tell(f"{name} has {amounts.count(int(wanted.value))} partitions.")
 
         with ui.element("div").classes("o-dialog__buttons"):
             button("Cancel", dialog.close)
-            button("Add", _changed(grow, error, lambda: view.go("topics", name, tab="partitions")), tone="danger")
+            button("Add", _changing(grow, error), tone="danger")
     dialog.on("hide", dialog.delete)
     dialog.open()
 
@@ -88,9 +81,7 @@ def _who_minds(found: Detail) -> str:
     return f"<p>{len(reads)} queries read it, and may say that they mind.</p>" if reads else ""
 
 
-def _changed(
-    change: Callable[[], Awaitable[None]], error: ui.html, look: Callable[[], None]
-) -> Callable[[], Awaitable[None]]:
+def _changing(change: Callable[[], Awaitable[None]], error: ui.html) -> Callable[[], Awaitable[None]]:
     """Do it and look again, or say why not."""
 
     async def do() -> None:
@@ -99,6 +90,6 @@ def _changed(
         except OrionError as refused:
             replace_with(error, error_box(refused))
         else:
-            look()
+            ui.navigate.reload()
 
     return do
