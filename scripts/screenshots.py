@@ -1,6 +1,6 @@
 """Takes docs/images/console-*.png: the console over the music example, with live data.
 
-    python scripts/screenshots.py [URL]
+    python -m scripts.screenshots [URL]
 
 Without a URL it starts a platform of its own and plays music for a while first. Needs the system's Chromium.
 """
