@@ -162,11 +162,16 @@ class DeadLetters:
 
     def names(self) -> list[str]:
         """Whose dead letters there are: of streams and tables that queries write, and of connectors."""
-        return [t.name.removeprefix(PREFIX) for t in self.kafka.topics() if t.name.startswith(PREFIX)]
+        return list(self._topics())
 
     def summaries(self) -> list[Summary]:
-        replayed = self._replayed()
-        return [_summary(name, self._letters(name, replayed)) for name in self.names()]
+        """One look at the letters of all names."""
+        ids, replayed = self._topics(), self._replayed()
+        tallies = {name: _Tally() for name in ids}
+        for record in self._records([PREFIX + name for name in ids]) if ids else ():
+            letter, name = Letter(record), record.topic.removeprefix(PREFIX)
+            tallies[name].add(letter, is_waiting=_note(letter, ids[name]) not in replayed)
+        return [tally.summary(name) for name, tally in tallies.items()]
 
     def read(self, name: str) -> Iterator[Letter]:
         """All letters of a name, each partition in its order."""
@@ -188,6 +193,11 @@ class DeadLetters:
         return Outcome(tuple(one.letter for one in due), again)
 
     # ---- reading -----------------------------------------------------------------------------------------------
+
+    def _topics(self) -> dict[str, str]:
+        """The ids of the topics, by the names that they are of."""
+        found = (topic for topic in self.kafka.topics() if topic.name.startswith(PREFIX))
+        return {topic.name.removeprefix(PREFIX): topic.topic_id for topic in found}
 
     def _letters(self, name: str, replayed: set[str]) -> Iterator[Letter]:
         topic_id = self._topic_id(name)
@@ -218,11 +228,11 @@ class DeadLetters:
             return set()
         return {(record.key or b"").decode() for record in self._records(REPLAYED, end if settled else 0)}
 
-    def _records(self, topic: str, end: int = 0) -> Iterator[Record]:
-        """All committed records. With `end`, a transaction still open before it is waited for."""
+    def _records(self, topic: str | Sequence[str], end: int = 0) -> Iterator[Record]:
+        """All committed records. With `end`, a transaction still open before it is waited for, in a single topic."""
         deadline = time.monotonic() + _TIMEOUT_S + _TRANSACTION_MS / 1000
         with Reader(self.kafka, topic, Position("earliest")) as reader:
-            while not (reader.at_end and reader.end(0) >= end):
+            while not (reader.at_end and (not end or reader.end(0) >= end)):
                 found = reader.read(1000, 0.5)
                 yield from found
                 if found:
@@ -275,15 +285,22 @@ class DeadLetters:
             raise
 
 
-def _summary(name: str, letters: Iterator[Letter]) -> Summary:
-    count, waiting, newest = 0, 0, None
-    codes: Counter[str] = Counter()
-    for letter in letters:
-        count += 1
-        waiting += not letter.replayed
-        codes[letter.code] += 1
-        newest = max(newest or 0, letter.record.timestamp or 0)
-    return Summary(name, count, waiting, newest, codes.most_common(1)[0][0] if codes else None)
+@dataclass
+class _Tally:
+    """What a summary is made of."""
+
+    waiting: int = 0
+    newest: int | None = None
+    codes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, letter: Letter, *, is_waiting: bool) -> None:
+        self.waiting += is_waiting
+        self.codes[letter.code] += 1
+        self.newest = max(self.newest or 0, letter.record.timestamp or 0)
+
+    def summary(self, name: str) -> Summary:
+        most = self.codes.most_common(1)
+        return Summary(name, self.codes.total(), self.waiting, self.newest, most[0][0] if most else None)
 
 
 def _note(letter: Letter, topic_id: str) -> str:

@@ -21,6 +21,15 @@ BEGINNING: int = OFFSET_BEGINNING
 END: int = OFFSET_END
 _TIMEOUT_S = 15.0
 _AGAIN_S = 0.05
+# A topic may come yet. Who lay idle for too long joins again, with what the group has committed. A coordinator that is
+# new, or moves, answers soon: the client itself asks again.
+_PASSING = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._MAX_POLL_EXCEEDED,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+)
 _MIXED = "Subscription to topics, partitions and pattern are mutually exclusive"
 
 
@@ -106,8 +115,7 @@ class Subscription:
             return record
         if error.code() == KafkaError._PARTITION_EOF:
             self._ended.add((message.topic() or "", message.partition() or 0))
-        elif error.code() not in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._MAX_POLL_EXCEEDED):
-            # A topic may come yet. Who lay idle for too long joins again, with what the group has committed.
+        elif error.code() not in _PASSING:
             raise translate(error, self._subject)
         return None
 

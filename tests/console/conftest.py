@@ -28,7 +28,7 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-DEADLINE_MS = 30_000
+DEADLINE_MS = 90_000
 # A browser tells of it by itself when a page is left while it asks for something.
 HARMLESS = re.compile(r"favicon|net::ERR_ABORTED")
 

@@ -19,7 +19,7 @@ from orion.hub.java import find
 from orion.hub.leash import leashed
 from tests.faults.processes import SHORT_LIVED, wait_until
 
-_READY_S = 90.0
+_READY_S = 180.0
 _GRACE_S = 10.0
 
 

@@ -16,7 +16,7 @@ from orion.hub.leash import die_with_parent
 from orion.hub.running import Running
 from tests.faults.processes import SHORT_LIVED, Process, end, spark_of, tree, wait_until
 
-_START_S = 120.0
+_START_S = 240.0
 _SETTINGS = {
     "ORION_ENGINE__TRIGGER_MS": "400",
     "ORION_ENGINE__MASTER": "local[3]",  # every task has a Python worker, and two cores take long to start many

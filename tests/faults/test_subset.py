@@ -28,7 +28,7 @@ def stage() -> Iterator[Stage]:
         yield made
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(640)
 @pytest.mark.parametrize(
     "fault",
     [

@@ -121,7 +121,7 @@ class World:
         self._restarts.clear()
         self.server.start()
 
-    def settle(self, deadline_s: float = 240.0) -> None:
+    def settle(self, deadline_s: float = 360.0) -> None:
         """Wait until every output is what it must be and every statement runs; the feed is at rest."""
         limit = time.monotonic() + deadline_s
         self.repeated = self.oracle.take_log(self._outputs.log(self.names.input))

@@ -42,7 +42,7 @@ def door(orion: Orion) -> Iterator[str]:
 def until() -> Await:
     """Wait for a condition, with a deadline."""
 
-    def wait(condition: Callable[[], bool], deadline_s: float = 90.0) -> None:
+    def wait(condition: Callable[[], bool], deadline_s: float = 180.0) -> None:
         end = time.monotonic() + deadline_s
         while not condition():
             if time.monotonic() > end:

@@ -166,7 +166,7 @@ def test_the_doors_carry_variables(platform: Orion, tmp_path: Path) -> None:
         server = Server.start(platform, sock)
         try:
             body = {"ksql": "DESCRIBE ${which};", "sessionVariables": {"which": "trips"}}
-            (answer,) = httpx.post(f"{server.url}/ksql", json=body, timeout=60).json()
+            (answer,) = httpx.post(f"{server.url}/ksql", json=body, timeout=150).json()
             assert (answer["statementText"], answer["sourceDescription"]["name"]) == ("DESCRIBE trips", "TRIPS")
 
             def sql(script: str) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,7 @@ from orion.errors import BindError, NotFound, SchemaError, UnsupportedError
 from tests.languages import RUN_S, Language, make_node, need, ran
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 90.0
+PATIENCE_S = 180.0
 EARLIEST = {"auto.offset.reset": "earliest"}
 NODE = Language("ksql", ("node", "npm"), make_node, ("node", "rows.js"))
 Await = Callable[[Callable[[], bool], float], None]

@@ -20,7 +20,7 @@ from orion.errors import UserError
 from orion.runtime import broadcast
 from orion.runtime.push import PushQuery
 
-PATIENCE_S = 90.0
+PATIENCE_S = 180.0
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
 STREAMED = "application/vnd.ksql.v1+json"
 EARLIEST = {"auto.offset.reset": "earliest"}

@@ -102,7 +102,7 @@ def test_a_restart_goes_on_and_a_lost_file_is_built_again(orion: Orion, counted:
                 file.unlink()
             again = Tables(engine.kafka, engine.schemas.by_id, config.data.absolute(), config.serving)
             orion.pulls.tables = again
-            assert sorted(orion.pull("SELECT * FROM pl", deadline_s=60).rows) == before
+            assert sorted(orion.pull("SELECT * FROM pl", deadline_s=150).rows) == before
             if not lost:
                 again.close()
     finally:
@@ -115,7 +115,7 @@ def test_a_source_table_follows_its_topic_and_deletions(orion: Orion, until: Awa
         "WITH (kafka_topic='ps_topic', value_format='JSON', partitions=1);"
     )
     sent = send(orion, "ps_topic", ("a", {"v": 1}, 1), ("b", {"v": 2}, 2), ("a", None, 3), ("b", {"v": "no"}, 4))
-    found = orion.pull("SELECT * FROM ps", seen=sent, deadline_s=60)
+    found = orion.pull("SELECT * FROM ps", seen=sent, deadline_s=150)
     assert found.rows == [["b", 2]]
     assert orion.tables is not None
     status = orion.tables.status("PS")
@@ -134,7 +134,7 @@ def test_many_read_at_once_while_the_table_is_fed(orion: Orion) -> None:
     )
     keys = [str(n) for n in range(200)]
     sent = send(orion, "pm_topic", *((k, {"v": 0}, 1) for k in keys))
-    orion.pull("SELECT * FROM pm", seen=sent, deadline_s=60)
+    orion.pull("SELECT * FROM pm", seen=sent, deadline_s=150)
     stop = threading.Event()
 
     def read(at: int) -> int:
@@ -150,11 +150,11 @@ def test_many_read_at_once_while_the_table_is_fed(orion: Orion) -> None:
         try:
             for turn in range(1, 4):
                 sent = send(orion, "pm_topic", *((k, {"v": turn}, turn) for k in keys))
-                found = orion.pull("SELECT DISTINCT v FROM pm", seen=sent, deadline_s=60)
+                found = orion.pull("SELECT DISTINCT v FROM pm", seen=sent, deadline_s=150)
                 assert found.rows == [[turn]]
         finally:
             stop.set()
-        assert all(reader.result(timeout=60) > 0 for reader in readers)
+        assert all(reader.result(timeout=150) > 0 for reader in readers)
     orion.execute("DROP TABLE pm;")
 
 
@@ -162,7 +162,7 @@ def test_query_stream_answers(orion: Orion, counted: str) -> None:
     sock = bound("127.0.0.1", 0)
     server = Server.start(orion, sock)
     try:
-        with httpx.Client(base_url=server.url, timeout=60) as http:
+        with httpx.Client(base_url=server.url, timeout=150) as http:
             body = {"sql": "SELECT k, n FROM pl WHERE k = 'c';", "properties": {"auto.offset.reset": "earliest"}}
             for _ in range(2):
                 lines = http.post("/query-stream", json=body).text.splitlines()

@@ -129,8 +129,8 @@ def test_a_table_of_every_type_in_every_store(
             return {found["_id"]: found for found in database["ty"].find()}
 
     def in_search() -> dict[str, Any]:
-        httpx.post(f"{opensearch.url}/{prefix}ty/_refresh", timeout=30).raise_for_status()
-        asked = httpx.get(f"{opensearch.url}/{prefix}ty/_search", timeout=30).raise_for_status().json()
+        httpx.post(f"{opensearch.url}/{prefix}ty/_refresh", timeout=150).raise_for_status()
+        asked = httpx.get(f"{opensearch.url}/{prefix}ty/_search", timeout=150).raise_for_status().json()
         return {hit["_source"]["ID"]: hit["_source"] for hit in asked["hits"]["hits"]}
 
     looks: dict[str, Look] = {

@@ -23,7 +23,7 @@ from orion.registry.store import Registry
 from orion.web.platform import serving_registry
 from orion.web.sockets import bound
 
-PATIENCE = 60.0
+PATIENCE = 150.0
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def reading(bootstrap: str, topic: str) -> None:
             commit="auto" if plan == "auto" else "sync",
             # An hour: the crash comes before the background commit. A fixed name, so that the next one needn't wait.
             settings={"auto.commit.interval.ms": 3_600_000, "group.instance.id": plan},
-            timeout=30.0,
+            timeout=90.0,
         )
         for done, _ in enumerate(consumer):
             if plan == "before":

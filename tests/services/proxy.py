@@ -23,7 +23,7 @@ from orion.web.gateway import Gateway
 from orion.web.server import Server, over
 from orion.web.sockets import bound
 
-PATIENCE_S = 60.0
+PATIENCE_S = 150.0
 
 
 @dataclass

@@ -23,7 +23,7 @@ from orion.hub.reader import Isolation
 from orion.plan.sources import WireSchema
 from orion.registry.access import Remote
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 ROOT = Path(__file__).parents[2]
 
 
@@ -52,7 +52,7 @@ def everything(bootstrap: str, topic: str, isolation: Isolation = "read_committe
 
 def killed(*arguments: str) -> None:
     command = [sys.executable, "-m", "tests.services.crashing", *arguments]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=180)
     assert ran.returncode == -9, ran.stderr.decode()
 
 

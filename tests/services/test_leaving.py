@@ -41,5 +41,5 @@ def test_a_consumer_may_go_while_its_group_is_answering_it(kafka: Kafka) -> None
     kafka.create_topic("leaving", 3)
     prepare_ledger(kafka, 4)
     command = [sys.executable, "-c", COME_AND_GO, kafka.bootstrap]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (done.stdout, done.returncode) == ("gone\n", 0), done.stderr

@@ -20,7 +20,7 @@ def topic(kafka: Kafka) -> str:
     return name
 
 
-def told(member: Membership, deadline_s: float = 30.0) -> OrionError:
+def told(member: Membership, deadline_s: float = 90.0) -> OrionError:
     """What the run is told when it looks."""
     end = time.monotonic() + deadline_s
     while time.monotonic() < end:

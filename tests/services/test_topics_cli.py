@@ -25,7 +25,7 @@ def on_a_terminal(bootstrap: str, *arguments: str, answer: str = "") -> tuple[in
                 screen += part
         except OSError:
             pass  # a terminal that the last process has left
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=150)
     os.close(mine)
     return code, screen.decode()
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from orion.hub.dead_letters import Letter, Origin, Repaired, _note, _sent_back, _summary
+from orion.hub.dead_letters import Letter, Origin, Repaired, _note, _sent_back, _Tally
 from orion.hub.records import Record
 
 TOLD = {
@@ -75,7 +75,14 @@ def test_letters_of_a_topic_made_anew_are_others() -> None:
 
 
 def test_a_summary_counts_what_waits_and_names_the_most_frequent_code() -> None:
-    found = [letter(), letter(6, orion_error_code="OTHER"), letter(7), Letter(letter(8).record, replayed=True)]
-    summary = _summary("OUT", iter(found))
+    tally = _Tally()
+    for found, waits in (
+        (letter(), True),
+        (letter(6, orion_error_code="OTHER"), True),
+        (letter(7), True),
+        (letter(8), False),
+    ):
+        tally.add(found, is_waiting=waits)
+    summary = tally.summary("OUT")
     assert (summary.letters, summary.waiting, summary.newest, summary.code) == (4, 3, 1000, "VALUE_UNREADABLE")
-    assert (_summary("OUT", iter(())).newest, _summary("OUT", iter(())).code) == (None, None)
+    assert (_Tally().summary("OUT").newest, _Tally().summary("OUT").code) == (None, None)
