@@ -20,7 +20,7 @@ from orion.sinks.sql.login import Login, known_parameters
 from orion.sinks.sql.names import Quoting, TableName, nearest
 from orion.sinks.sql.options import InsertMode
 from orion.sinks.sql.probes import harmless
-from orion.sinks.sql.texts import csv, hexed, local, times
+from orion.sinks.sql.texts import csv, hexed, local, times, zoned
 from orion.sinks.store import StoreAway
 
 # Parameters of PostgreSQL's JDBC driver as libpq knows them.
@@ -49,7 +49,8 @@ _SETTINGS = (
     "SET datestyle = 'ISO, YMD'; SET timezone = 'UTC'"
 )
 
-_AT_ONCE = 2000  # rows that are made into text together
+# Rows that are made into text together: few at first, so that the server has something to do soon.
+_FIRST, _AT_ONCE = 250, 2000
 
 # Classes of SQLSTATE, and single ones: a row's own fault, and what trying again can help.
 _ROWS = ("22", "23", "21", "44000", "54000", "P0001")
@@ -267,8 +268,7 @@ class PostgreSqlConnection:
         statement = f"COPY {table} ({names}) FROM STDIN (FORMAT csv)"
         with self.told(), self._connection.cursor() as cursor, cursor.copy(statement) as copy:
             # The server reads one part while the next is made.
-            for first in range(0, rows.num_rows, _AT_ONCE):
-                part = rows.slice(first, _AT_ONCE)
+            for part in _parts(rows):
                 columns = [self.rendered(place, values) for place, values in zip(places, part.columns, strict=True)]
                 copy.write(csv(columns))
 
@@ -310,8 +310,9 @@ class PostgreSqlConnection:
             return pc.binary_join_element_wise(prefix, hexed(values), nothing)
         if place.type is Scalar.TIME:
             return times(values)
-        if place.type is Scalar.TIMESTAMP and place.declared.endswith("without time zone"):
-            return local(values, self._database.zone)
+        if place.type is Scalar.TIMESTAMP:
+            without = place.declared.endswith("without time zone")
+            return local(values, self._database.zone) if without else zoned(values)
         return values
 
     @contextmanager
@@ -357,3 +358,10 @@ def _where(error: psycopg.Error, words: str) -> str:
     context = re.search(r", line \d+, column ([^:]+)", error.diag.context or "")
     column = error.diag.column_name or (context[1] if context else None)
     return words if column is None or f'"{column}"' in words else f'{words} (column "{column}")'
+
+
+def _parts(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    first, size = 0, _FIRST
+    while first < rows.num_rows:
+        yield rows.slice(first, size)
+        first, size = first + size, min(2 * size, _AT_ONCE)
