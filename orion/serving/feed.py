@@ -73,10 +73,10 @@ class Feed:
 
     def await_built(self, until: float) -> None:
         """Until it has once been up with its topic; raises where that takes too long."""
-        if self._up is not None:
+        if self.is_built:
             return
         with self._changed:
-            if self._changed.wait_for(lambda: self._up is not None, max(0.0, until - time.monotonic())):
+            if self._changed.wait_for(lambda: self.is_built, max(0.0, until - time.monotonic())):
                 return
         raise ExternalError(
             "TABLE_BUILDING",
@@ -89,7 +89,7 @@ class Feed:
         """Whether it is built by then, or has something wrong with it."""
         with self._changed:
             return self._changed.wait_for(
-                lambda: self._up is not None or self._error is not None, max(0.0, until - time.monotonic())
+                lambda: self.is_built or self._error is not None, max(0.0, until - time.monotonic())
             )
 
     def await_offsets(self, offsets: Mapping[int, int], until: float) -> None:

@@ -33,20 +33,21 @@ class LastRows:
 
     def get(self, pull: Pull, key: Any) -> Pulled | None:
         table = self._tables.get(pull.reads[0].name)
-        row = None if table is None or pull.row is None else table.rows.get(key)
-        if row is None or table is None or pull.row is None:
+        if table is None or pull.row is None or (row := table.rows.get(key)) is None:
             return None
         places = table.places
         return Pulled(pull.columns, [[row[places[name]] for name in pull.row]])
 
     def open(self, layout: Layout, store: Store) -> None:
         """Begin with the rows that are in the table; before anything is read or changed."""
+        self.drop(layout.source.name)  # one of the same name may have had other columns
         if not self._size or not layout.is_plain:
             return
         plain = [(at, c.name) for at, c in enumerate(layout.columns) if c.type in PLAIN]
-        table = _Table({name: at for at, (_, name) in enumerate(plain)}, tuple(at for at, _ in plain))
-        found = store.some(layout.source, self._size)
-        self._put(table, zip(found.column(layout.identity).to_pylist(), _by_row(found, plain), strict=True))
+        names = [name for _, name in plain]
+        table = _Table({name: at for at, name in enumerate(names)}, tuple(at for at, _ in plain))
+        found = store.some(layout.source, [layout.identity, *names], self._size)
+        self._put(table, ((key, row) for key, *row in found))
         self._tables[layout.source.name] = table
 
     def change(self, layout: Layout, changes: Changes) -> None:
@@ -67,7 +68,3 @@ class LastRows:
             table.rows[key] = tuple(row)
         for key in list(islice(table.rows, max(0, len(table.rows) - self._size))):
             del table.rows[key]
-
-
-def _by_row(found: Any, plain: Sequence[tuple[int, str]]) -> Iterable[Sequence[Any]]:
-    return zip(*(found.column(name).to_pylist() for _, name in plain), strict=True)

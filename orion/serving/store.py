@@ -133,10 +133,9 @@ class Store:
         found = self.cursor().sql(f"SELECT {names} FROM {Layout(source).name}{where}", params=list(parameters))
         return found.to_arrow_table()
 
-    def some(self, source: Source, most: int) -> pa.Table:
-        """Up to so many rows of a table."""
-        names = ", ".join(duckdb_name(c.name) for c in Layout(source).columns)
-        return self.cursor().sql(f"SELECT {names} FROM {Layout(source).name} LIMIT {most}").to_arrow_table()
+    def some(self, source: Source, columns: Sequence[str], most: int) -> list[tuple[Any, ...]]:
+        """Some columns of up to so many rows of a table."""
+        return self.rows(f"SELECT {', '.join(map(duckdb_name, columns))} FROM {Layout(source).name} LIMIT {most}")
 
     def count(self, source: Source) -> int:
         return int(self.rows(f"SELECT count(*) FROM {Layout(source).name}")[0][0])

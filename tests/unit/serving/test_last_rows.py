@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,3 +105,12 @@ def test_those_that_changed_last_are_kept() -> None:
 )
 def test_everything_else_is_duckdbs(text: str) -> None:
     assert plan(text).row is None
+
+
+def test_a_table_of_the_same_name_and_other_columns_begins_anew() -> None:
+    store = Store()
+    last = opened(store, "T")
+    change(store, last, "T", (b'"a"', b'{"N":1}'))
+    windowed = Layout(replace(SOURCES["W"], name="T"))
+    last.open(windowed, store)
+    assert found(last, "SELECT n FROM t WHERE k = 'a'") is None
