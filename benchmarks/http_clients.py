@@ -162,7 +162,9 @@ async def _pull_clients(url: str) -> dict[str, Any]:
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
         body = json.dumps({"sql": f"SELECT sent FROM http_sent WHERE slot = {number % _KEYS};"}).encode()
         while (start := time.perf_counter()) < end:
-            writer.write(b"POST /query-stream HTTP/1.1\r\nHost: orion\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            writer.write(
+                b"POST /query-stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            )
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _ANSWER_S)
             answer = await _rest(reader, head)
             if not head.startswith(b"HTTP/1.1 200") or len(answer.splitlines()) != 2:

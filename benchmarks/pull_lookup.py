@@ -33,6 +33,7 @@ from orion.config import Serving, Web
 from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing
 from orion.plan.catalog import Catalog
+from orion.plan.interruption import Interruption
 from orion.plan.sources import Source
 from orion.plan.steps import Pull
 from orion.pulling import Pulls
@@ -64,7 +65,7 @@ class Bare:
     catalog: Catalog
     schemas: Schemas
 
-    def pull(self, pull: Pull, table: Callable[[Source], pa.Table]) -> list[Sequence[Any]]:
+    def pull(self, pull: Pull, table: Callable[[Source], pa.Table], interruption: Interruption) -> list[Sequence[Any]]:
         raise NotImplementedError
 
     def await_read(self, query_id: str, topic: str, offsets: Mapping[int, int], until: float) -> None:
@@ -154,7 +155,7 @@ def _over_http(stage: Stage, name: str) -> float:
 
 def _request(number: int) -> bytes:
     body = json.dumps({"sql": f"SELECT * FROM accounts WHERE id = 'a-{number}';"}).encode()
-    return b"POST /query-stream HTTP/1.1\r\nHost: orion\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    return b"POST /query-stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 if __name__ == "__main__":

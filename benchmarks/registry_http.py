@@ -18,7 +18,7 @@ from benchmarks.stage import Measured, Stage
 from orion.web.server import Server
 from orion.web.sockets import bound
 
-_REQUESTS = [f"GET /schemas/ids/{number} HTTP/1.1\r\nHost: registry\r\n\r\n".encode() for number in range(1, IDS + 1)]
+_REQUESTS = [f"GET /schemas/ids/{number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode() for number in range(1, IDS + 1)]
 
 
 def measure(stage: Stage) -> Measured:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import shutil
 import signal
 import threading
@@ -13,15 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 from rich.console import Console
 
 from examples.checks import Check, all_hold, show
+from orion import ksql
 from orion.config import load
 from orion.errors import ConfigError, Conflict, OrionError
 from orion.hub.running import Running
+from orion.log import configure_log, flush_log
 
 if TYPE_CHECKING:
     from orion.app import Orion
@@ -126,10 +129,11 @@ def _logging_to(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     before = structlog.get_config()
     with path.open("a", encoding="utf-8") as file:
-        structlog.configure(logger_factory=structlog.PrintLoggerFactory(file))
+        configure_log(lambda: file)
         try:
             yield
         finally:
+            flush_log()
             structlog.configure(**before)
 
 
@@ -137,18 +141,42 @@ def _dimly(console: Console) -> Callable[[str], None]:
     return lambda line: console.print(line, style="dim", highlight=False, soft_wrap=True)
 
 
+class TakesStatements(Protocol):
+    """What runs a script; `Orion` does."""
+
+    def execute(self, script: str) -> object: ...
+
+
+def start_pipeline(orion: TakesStatements, script: str, console: Console) -> None:
+    """Run a script's statements, and say which is being started: each has Spark plan and start a query."""
+    texts = ksql.split(script)
+    for number, text in enumerate(texts, 1):
+        console.print(f"Starting {_made_by(text)} ({number} of {len(texts)}) ...", style="dim", highlight=False)
+        orion.execute(f"{text};")
+    console.print("Each query computes its first batch now: until then its results are empty.", style="dim")
+
+
+def _made_by(statement: str) -> str:
+    """What a CREATE makes, such as `stream clean_plays`."""
+    found = re.search(r"CREATE\s+(?:\w+\s+)*?(STREAM|TABLE|CONNECTOR)\s+(\w+)", statement)
+    return f"{found[1].lower()} {found[2]}" if found else "the next statement"
+
+
 def drained(orion: Orion, console: Console) -> bool:
     """Wait until every query has read all there is, for as long as they get on; false when they don't any more."""
     console.print("Waiting for the queries to catch up ...", style="dim")
     before, moved = -1, time.monotonic()
     while not orion.drain(LOOK_S):
-        left = sum(status.lag or 0 for status in orion.queries())
+        lags = [status.lag for status in orion.queries()]
+        left = sum(lag or 0 for lag in lags)
         if left != before:
             before, moved = left, time.monotonic()
         elif time.monotonic() - moved > PATIENCE_S:
             console.print(f"Nothing has moved for {PATIENCE_S:.0f} s.", style="bold red")
             return False
-        console.print(f"... {left:,} records to read", style="dim", highlight=False)
+        unknown = sum(lag is None for lag in lags)
+        more = f", and of {unknown} queries it isn't known" if unknown else ""
+        console.print(f"... {left:,} records to read{more}", style="dim", highlight=False)
     return True
 
 

@@ -11,8 +11,9 @@ from orion.ksql.functions import signatures as written
 from orion.ksql.functions.declare import Function
 from orion.ksql.python_functions import declared
 from orion.ksql.session import Session
-from orion.options import shown
+from orion.options import masked, shown
 from orion.plan import explain, lanes
+from orion.plan.catalog import Catalog
 from orion.plan.commands import command_id
 from orion.plan.definitions import PythonFunction
 from orion.plan.relations import Query
@@ -28,12 +29,15 @@ from orion.plan.steps import (
     Push,
     ReplaceQuery,
     Show,
+    ShowCreate,
     StartQuery,
 )
 from orion.registry.access import without_login
 from orion.runtime.connectors import standing
 from orion.runtime.engine import Engine
-from orion.runtime.queries import QueryStatus
+from orion.runtime.failures import Cause, Failure
+from orion.runtime.machine import Load
+from orion.runtime.states import KSQL_STATUS, QueryStatus, State
 from orion.schema import Array, Decimal, Map, Role, Scalar, Schema, SqlType, Struct
 from orion.serving.feed import TableStatus
 from orion.serving.tables import Tables
@@ -45,6 +49,8 @@ def answer(ask: Ask, text: str, engine: Engine, session: Session, tables: Tables
     match ask:
         case Show():
             shown = _show(ask, engine, session, tables)
+        case ShowCreate():
+            shown = creation_of(ask, engine.catalog)
         case Describe():
             shown = _describe(ask, engine, tables)
         case Explain():
@@ -53,7 +59,18 @@ def answer(ask: Ask, text: str, engine: Engine, session: Session, tables: Tables
             raise InternalError("NOT_AN_ENTITY", "A query that streams has an endpoint of its own.")
         case _:
             assert_never(ask)
-    return {**shown, "statementText": text, "warnings": []}
+    # How queries are doing hangs on the machine they are on.
+    asked = isinstance(ask, Show) and ask.what == "QUERIES"
+    warnings = [*(load_warning(engine.load) if asked else []), *_warnings(shown, engine, tables)]
+    return {**shown, "statementText": text, "warnings": warnings}
+
+
+def _warnings(shown: Entity, engine: Engine, tables: Tables | None) -> list[Entity]:
+    """What is wrong with the tables that an answer is about."""
+    described = [shown.get("sourceDescription"), *shown.get("sourceDescriptions", ()), *shown.get("tables", ())]
+    names = [one["name"] for one in described if isinstance(one, dict)]
+    found = [source for name in names if (source := engine.catalog.sources.get(name)) is not None]
+    return [{"message": told} for told in tables.warnings(found)] if tables is not None else []
 
 
 def done(plan: Plan, message: str, version: int) -> Entity:
@@ -118,6 +135,14 @@ def _show(ask: Show, engine: Engine, session: Session, tables: Tables | None) ->
             assert_never(ask.what)
 
 
+def creation_of(ask: ShowCreate, catalog: Catalog) -> Entity:
+    """What was written, with what ALTER added behind it; a connector's has its secrets hidden since it was made."""
+    made = catalog.connectors[ask.name] if ask.what == "CONNECTOR" else catalog.sources[ask.name]
+    statement = masked(made.statement).strip()
+    text = statement if statement.endswith(";") else f"{statement};"
+    return {"@type": "show_create", "type": ask.what, "name": ask.name, "statement": text}
+
+
 def _topics(ask: Show, engine: Engine) -> Entity:
     found = [t for t in engine.kafka.topics(internal=True) if ask.all or not t.name.startswith("_")]
     topics: list[Entity] = [{"name": t.name, "replicaInfo": [t.replication] * t.partitions} for t in found]
@@ -156,7 +181,7 @@ def _query(status: QueryStatus, engine: Engine) -> Entity:
         "queryType": "PERSISTENT",
         "guarantee": query.guarantee.value,
         "state": status.state,
-        "statusCount": {status.state: 1},
+        "statusCount": {KSQL_STATUS[State(status.state)]: 1},
         **_measures(status),
     }
 
@@ -168,13 +193,36 @@ def _measures(status: QueryStatus) -> Entity:
         "deadLetters": status.dead_letters,
         "lateRows": status.late,
         "lag": status.lag,
-        "rate": round(status.rate, 1),
+        "rate": _rounded(status.rate),
         "restarts": status.restarts,
+        "restartedAt": [_moment(at) for at in status.restarted_at],
+        "failures": [_failure(one) for one in status.failures],
+        "lastFailure": _failure(status.last_failure) if status.last_failure else None,
+        "runningSince": _moment(status.running_since),
+        "nextTryAt": _moment(status.next_try_at),
         "freshnessMs": status.freshness_ms,
         "consumerGroup": status.group,
         "warning": status.warning,
         "error": status.error,
     }
+
+
+def _rounded(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 1)
+
+
+def _moment(at: float | None) -> int | None:
+    """Milliseconds since 1970, as ksqlDB's API has its times."""
+    return None if at is None else round(at * 1000)
+
+
+def _failure(failure: Failure) -> Entity:
+    return {"at": _moment(failure.at), "cause": failure.cause.value, "error": failure.error}
+
+
+def load_warning(load: Load | None) -> list[Entity]:
+    """What to say where the machine has too little time for all that runs on it."""
+    return [{"message": f"The machine is {load}."}] if load is not None and load.starved else []
 
 
 def _without_secrets(value: Any) -> str | None:
@@ -224,16 +272,19 @@ def _summed(statuses: list[QueryStatus]) -> Entity:
     """What the tasks of a connector come to."""
     if len(statuses) == 1:
         return _measures(statuses[0])
-    lags = [s.lag for s in statuses]
+    lags, rates = [s.lag for s in statuses], [s.rate for s in statuses]
     fresh = [s.freshness_ms for s in statuses if s.freshness_ms is not None]
     return {
         "rowsIn": sum(s.rows_in for s in statuses),
         "rowsOut": sum(s.rows_out for s in statuses),
         "deadLetters": sum(s.dead_letters for s in statuses),
         "lateRows": 0,
-        "lag": sum(lag or 0 for lag in lags) if any(lag is not None for lag in lags) else None,
-        "rate": round(sum(s.rate for s in statuses), 1),
+        # One that isn't known makes the sum unknown.
+        "lag": None if None in lags or not lags else sum(lag or 0 for lag in lags),
+        "rate": None if None in rates or not rates else round(sum(rate or 0.0 for rate in rates), 1),
         "restarts": sum(s.restarts for s in statuses),
+        "restartedAt": sorted(_moment(at) or 0 for s in statuses for at in s.restarted_at),
+        "failures": [_failure(f) for f in sorted((f for s in statuses for f in s.failures), key=lambda f: f.at)],
         "freshnessMs": max(fresh, default=None),
         "consumerGroup": None,
         "warning": next((s.warning for s in statuses if s.warning), None),
@@ -319,13 +370,19 @@ def _kept(status: TableStatus, told: Entity) -> Entity:
     """How the table that pull queries are answered from is doing."""
     behind = "it isn't known how far behind" if status.lag is None else f"{status.lag} records behind"
     age = "" if status.age_s is None else f", up with its topic {status.age_s:.1f} s ago"
-    text = f"{told['statistics']}; rows for pull queries: {status.rows}, {behind}{age}"
+    rows = "unknown" if status.rows is None else status.rows
+    bad = f", {status.bad_records} bad records left out" if status.bad_records else ""
+    text = f"{told['statistics']}; rows for pull queries: {rows}, {behind}{age}{bad}"
     table = {
         "state": status.state,
         "rows": status.rows,
         "lag": status.lag,
         "ageMs": None if status.age_s is None else round(status.age_s * 1000),
         "badRecords": status.bad_records,
+        "lastBadRecords": [
+            {"topic": status.topic, "partition": one.partition, "offset": one.offset, "reason": one.reason}
+            for one in status.last_bad
+        ],
         "error": status.error,
     }
     return {"statistics": text, "errorStats": status.error or "", "table": table}
@@ -461,11 +518,17 @@ def _query_description(query: Query, engine: Engine) -> Entity:
         "lane": lanes.told(query),
         "overriddenProperties": dict(query.properties),
         "queryType": "PERSISTENT",
-        "queryErrors": [{"errorMessage": status.error}] if status and status.error else [],
-        "ksqlHostQueryStatus": {"orion": state} if state else {},
+        "queryErrors": [_query_error(one) for one in status.failures] if status else [],
+        "ksqlHostQueryStatus": {"orion": KSQL_STATUS[State(state)]} if state else {},
         "state": state,
         **(_measures(status) if status else {}),
     }
+
+
+def _query_error(failure: Failure) -> Entity:
+    """A failure as ksqlDB's API has it: its clients know three types."""
+    kind = "USER" if failure.cause is Cause.STATEMENT else "SYSTEM"
+    return {"timestamp": _moment(failure.at), "errorMessage": failure.error, "type": kind}
 
 
 def info(engine: Engine) -> Entity:

@@ -19,7 +19,9 @@ from orion.hub.embedded import EmbeddedCluster
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Position, Record
+from orion.hub.running import LOCK
 from orion.ksql.pull.patience import DEADLINE_S, Offsets
+from orion.plan.interruption import Interruption
 from orion.plan.steps import PrintTopic, Pull, Push
 from orion.plan.tolerance import ALL
 from orion.plan.tolerance import PROPERTY as TOLERANCE
@@ -31,7 +33,7 @@ from orion.runtime import session
 from orion.runtime.engine import Engine
 from orion.runtime.managed import ManagedConnectors
 from orion.runtime.push import PushQuery
-from orion.runtime.queries import QueryStatus
+from orion.runtime.states import QueryStatus
 from orion.serving.pull import Pulled
 from orion.serving.tables import Tables
 
@@ -40,6 +42,8 @@ Entity = dict[str, Any]
 
 # Queries wait for the registry's answer: one that doesn't come soon counts as away, and is asked for again.
 _REGISTRY_S = 5.0
+# How long a start waits for statements to come back; those that take longer come back later.
+RESTORED_S = 600.0
 _ELSEWHERE = "Use push for SELECT ... EMIT CHANGES and PRINT, execute for all other statements."
 
 
@@ -59,25 +63,29 @@ class Orion:
         tables: Tables | None = None,
     ) -> None:
         self.engine = engine
-        self.pulls = Pulls(engine, tables)
+        self.pulls = Pulls(engine, tables, engine.config.serving)
         self.registry = registry  # the one of this process, if it runs one
         self._closing = closing
         closing.callback(self.pulls.close)
         self._cluster = cluster
 
     @classmethod
-    def start(cls, config: Config, progress: Callable[[str], None] = _silent) -> Self:
-        """Start the broker (unless a cluster is named), Spark, and every query there was."""
+    def start(cls, config: Config, progress: Callable[[str], None] = _silent, *, wait: bool = True) -> Self:
+        """Start the broker (unless a cluster is named), Spark, and every query there was.
+
+        `wait`: until these are back. What `progress` raises ends the start, and all that was started.
+        """
         with ExitStack() as stack:
             # Two servers over the same checkpoints would both go on from where one of them is.
-            lock = cluster_data.claim(config.data.absolute(), "server.lock")
+            lock = cluster_data.claim(config.data.absolute(), LOCK)
             stack.callback(lock.close)
             bootstrap, cluster = config.hub.bootstrap, None
             if bootstrap is None:
                 cluster = EmbeddedCluster.start(
                     config.data / "kafka",
                     brokers=config.hub.brokers,
-                    port=config.hub.port,
+                    port=config.hub.port if "port" in config.hub.model_fields_set else 0,
+                    preferred=config.hub.port,
                     heap=config.hub.heap,
                     progress=progress,
                 )
@@ -94,9 +102,13 @@ class Orion:
             stack.callback(session.stop, spark)
             engine = Engine(config, kafka, spark, _access(config, registry))
             stack.callback(engine.close)
+            tables = _tables(engine)  # first: they answer by themselves, whether their queries are back or not
             engine.restore(progress)
-            tables = _tables(engine)  # before the stack is given away: what fails here closes the rest
-            return cls(engine, stack.pop_all(), cluster, registry, tables)
+            orion = cls(engine, stack, cluster, registry, tables)
+            if wait:
+                orion.await_restored(progress)
+            orion._closing = stack.pop_all()
+            return orion
 
     @classmethod
     def over(cls, engine: Engine, registry: Registry | None = None) -> Self:
@@ -134,7 +146,8 @@ class Orion:
         """Run every statement of a script, each against what those before it made. All are parsed before any runs."""
         statements = ksql.split(script)
         session = ksql.Session.of({**self._defaults, **(properties or {})}, variables)
-        ksql.check_syntax(statements, self.engine.catalog, session.variables)
+        if len(statements) > 1:  # one by itself is parsed before it does anything
+            ksql.check_syntax(statements, self.engine.catalog, session.variables)
         told: list[Entity] = []
         for text in statements:
             entity, session = self._execute(text, session)
@@ -166,9 +179,9 @@ class Orion:
             session = session.after(step)
         return answers.done(plan, told, self.engine.catalog.version), session
 
-    def explain(self, statement: str) -> str:
-        """What a statement would do."""
-        entity = self.execute(f"EXPLAIN {statement.rstrip().rstrip(';')};")[0]
+    def explain(self, statement: str, properties: Mapping[str, str] | None = None) -> str:
+        """What a statement would do under these properties."""
+        entity = self.execute(f"EXPLAIN {statement.rstrip().rstrip(';')};", dict(properties or {}))[0]
         return str(entity["queryDescription"]["executionPlan"])
 
     def pull(
@@ -191,10 +204,17 @@ class Orion:
         return self.pulls.answer(*found, seen, deadline_s)
 
     def query(
-        self, statement: str, properties: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None
+        self,
+        statement: str,
+        properties: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+        interruption: Interruption | None = None,
     ) -> Pulled | PushQuery | Iterator[Record | None]:
-        """What any statement gives that gives rows: those of a pull query at once, others as they come."""
-        found = self.pulls.query(statement, properties, variables)
+        """What any statement gives that gives rows: those of a pull query at once, others as they come.
+
+        An `interruption` ends a pull query under way, from another thread.
+        """
+        found = self.pulls.query(statement, properties, variables, interruption)
         return self.push(statement, properties, variables) if found is None else found
 
     def push(
@@ -231,6 +251,23 @@ class Orion:
     def queries(self) -> list[QueryStatus]:
         """How every query and sink is doing."""
         return self.engine.statuses()
+
+    def await_restored(self, progress: Callable[[str], None] = _silent, deadline_s: float = RESTORED_S) -> bool:
+        """Wait until every statement that there was is back, in whatever state; whether that came about in time."""
+        until, before = time.monotonic() + deadline_s, -1
+        while time.monotonic() < until:
+            back, known = self.engine.restored
+            if back != before and known:
+                progress(f"starting, {back} of {known} statements are back")
+            if back == known:
+                return True
+            before = back
+            time.sleep(0.1)
+        return False
+
+    def failing_tables(self) -> dict[str, str]:
+        """The tables that don't follow their topics, and why."""
+        return self.tables.failing() if self.tables is not None else {}
 
     def drain(self, deadline_s: float) -> bool:
         """Wait until every query has read all there is; whether that came about in time.

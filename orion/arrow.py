@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 import pyarrow as pa
 
+from orion.moments import date_of, timestamp_of
 from orion.schema import Array, Decimal, Map, Scalar, SqlType, Struct
 
 _SAME = {
@@ -31,6 +33,33 @@ class Times:
 # As Spark takes them; as it and DuckDB take a time that is in no zone.
 SPARK = Times(pa.timestamp("us", "UTC"))
 ZONELESS = Times(pa.timestamp("us"))
+
+
+def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    """What `to_pylist` gives; a date or timestamp that Python has no value for is its text."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):  # one of them is: then value by value
+        return [_python_value(value) for value in column]
+
+
+def _python_value(value: pa.Scalar) -> Any:
+    if not value.is_valid:
+        return None
+    match value:
+        case pa.Date32Scalar():
+            return date_of(value.value)
+        case pa.TimestampScalar():
+            made = timestamp_of(value.cast(pa.timestamp("us")).value)
+            return made.replace(tzinfo=dt.UTC) if isinstance(made, dt.datetime) and value.type.tz else made
+        case pa.MapScalar():
+            return [(_python_value(entry["key"]), _python_value(entry["value"])) for entry in value.values]
+        case pa.ListScalar() | pa.LargeListScalar():
+            return [_python_value(one) for one in value.values]
+        case pa.StructScalar():
+            return {name: _python_value(value[name]) for name in value}
+        case _:
+            return value.as_py()
 
 
 def arrow_type(type_: SqlType, times: Times = SPARK) -> pa.DataType:

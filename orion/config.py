@@ -36,7 +36,11 @@ class Hub(Section):
         default=None, description="host:port of a Kafka cluster; none: an embedded broker is started"
     )
     brokers: Literal[1, 3] = Field(default=1, description="embedded brokers; 3 gives replication 3 with min.insync 2")
-    port: int = Field(default=0, description="port of the first embedded broker; 0 picks a free one and keeps it")
+    port: int = Field(
+        default=9092,
+        description="port of the first embedded broker; one that isn't asked for gives way where it is taken, and a "
+        "cluster keeps the port it got; 0 picks a free one",
+    )
     heap: str = Field(default="512m", description="heap of an embedded broker")
     partitions: int = Field(
         default=2,
@@ -49,7 +53,10 @@ class Engine(Section):
     """How Spark runs."""
 
     master: str = Field(default="local[*]", description="Spark master")
-    memory: str = Field(default="2g", description="driver heap")
+    memory: str = Field(default="1g", description="driver heap; Spark's process takes some 500 MB more")
+    state_memory_mb: int = Field(
+        default=256, ge=16, description="memory of all statements' state together, beside the heap; the rest is on disk"
+    )
     shuffle_partitions: int = Field(
         default=2, ge=1, description="partitions of keyed state; fixed for the life of a query"
     )
@@ -88,8 +95,18 @@ class Web(Section):
 
     host: str = Field(default="127.0.0.1", description="address to bind; loopback unless told otherwise")
     port: int = Field(default=8088, ge=0, le=65535, description="port; 0 picks a free one")
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(),
+        description="further names under which clients may reach Orion's HTTP servers, such as a proxy's; "
+        "a request for any other name, or from another site's page, is refused",
+    )
     max_body_bytes: int = Field(
-        default=16 << 20, ge=1, description="most bytes of a request that brings records; more is answered with 413"
+        default=16 << 20,
+        ge=1,
+        description="most bytes of a request, or of a line or message of one that streams; more is answered with 413",
+    )
+    body_s: float = Field(
+        default=120.0, gt=0, description="seconds that the body of a request may take to arrive, unless it streams"
     )
     queue_bytes: int = Field(
         default=32 << 20,
@@ -132,6 +149,12 @@ class Serving(Section):
         ge=0,
         description="rows of each table, those that changed last, that are in memory too; 0: none",
     )
+    max_rows: int = Field(
+        default=1_000_000, ge=1, description="most rows that a pull query may answer with; one that has more is refused"
+    )
+    max_seconds: float = Field(
+        default=600.0, gt=0, description="how long a pull query may take; one that takes longer is ended"
+    )
 
 
 class Postgres(Section):
@@ -142,6 +165,17 @@ class Postgres(Section):
         default="127.0.0.1", description="address to bind; whoever reaches it can read every table, without a password"
     )
     port: int = Field(default=5433, ge=0, le=65535, description="port; 0 picks a free one")
+
+
+class Secrets(Section):
+    """What `${file:PATH}` and `${env:NAME}` in the options of connectors may read, on behalf of whoever writes them."""
+
+    folders: tuple[Path, ...] = Field(
+        default=(), description="folders whose files may be read, beside `secrets/` in the data folder"
+    )
+    variables: tuple[str, ...] = Field(
+        default=(), description="names of the server's environment variables that may be read"
+    )
 
 
 class Functions(Section):
@@ -179,6 +213,7 @@ class Config(BaseSettings):
     registry: Registry = Registry()
     serving: Serving = Serving()
     postgres: Postgres = Postgres()
+    secrets: Secrets = Secrets()
     functions: Functions = Functions()
 
     @classmethod
@@ -263,6 +298,11 @@ def _merge(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         inner = merged.get(key)
         merged[key] = _merge(inner, value) if isinstance(value, dict) and isinstance(inner, dict) else value
     return merged
+
+
+def state_folder() -> Path:
+    """What this user's commands remember of each other, whatever folder they run in."""
+    return Path(os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")) / "orion"
 
 
 def cache_folder() -> Path:

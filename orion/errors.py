@@ -11,6 +11,9 @@
     │   ├── NotFound
     │   ├── Conflict
     │   ├── ExpectationFailed      ... an ASSERT that doesn't hold
+    │   ├── TooLarge               ... a request's body
+    │   ├── BodyLate               ... the same, by its time
+    │   ├── UnsupportedMedia       ... the same, by its media type
     │   └── Forbidden
     ├── ExternalError              the operator of another system (broker, object store, database)
     └── InternalError              us
@@ -36,6 +39,14 @@ class Span:
         """One-based line and column of the start."""
         before = text[: self.start]
         return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
+
+
+_LINE = 400  # characters of a line that an error shows
+_MESSAGE = 2_000  # and of its own words, which may hold a statement's
+
+
+def _shortened(message: str) -> str:
+    return message if len(message) <= _MESSAGE else f"{message[: _MESSAGE // 2]} ... {message[-_MESSAGE // 2 :]}"
 
 
 class OrionError(Exception):
@@ -82,7 +93,7 @@ class SqlError(UserError):
         text: str | None = None,
         hint: str | None = None,
     ) -> None:
-        super().__init__(code, message, hint=hint)
+        super().__init__(code, _shortened(message), hint=hint)
         self.span = span
         self.text = text
 
@@ -106,6 +117,9 @@ class SqlError(UserError):
         line, column = self.span.line_column(self.text)
         lines = self.text.split("\n")
         shown = lines[line - 1] if line <= len(lines) else ""
+        if len(shown) > _LINE:  # a line that nobody reads: what stands around the place
+            start = max(0, column - 1 - _LINE // 2)
+            shown, column = shown[start : start + _LINE], column - start
         width = max(1, min(self.span.end - self.span.start, len(shown) - column + 1))
         number = f"{line} | "
         return f"{number}{shown}\n{' ' * (len(number) + column - 1)}{'^' * width}"
@@ -147,6 +161,18 @@ class ExpectationFailed(UserError):
 class Forbidden(UserError):
     http_status = 403
     exit_code = 77
+
+
+class TooLarge(UserError):
+    http_status = 413
+
+
+class BodyLate(UserError):
+    http_status = 408
+
+
+class UnsupportedMedia(UserError):
+    http_status = 415
 
 
 class ExternalError(OrionError):

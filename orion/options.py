@@ -1,24 +1,22 @@
 """Options of connectors: names as Kafka Connect's users know them, checked before anything runs.
 
 A connector's options are one frozen model. Its fields say the name, the type, the default and what an option is for;
-statements, HTTP and forms all go by that one declaration. A value may stand elsewhere: `${env:NAME}` is a variable of
-the server's environment, `${file:PATH}` a file's text and `${file:PATH:KEY}` a line KEY=VALUE of one. Such a value is
-read when it is used and kept nowhere.
+statements, HTTP and forms all go by that one declaration. A value may stand elsewhere, where the settings allow it: see
+`orion/security/secret_places.py`.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from orion.errors import ConfigError, hint_nearest
+from orion.security.secret_places import REFERENCE, SecretPlaces
 
 HIDDEN = "[hidden]"
 
@@ -30,7 +28,6 @@ WITHOUT_EFFECT = re.compile(
 _SECRET = re.compile(
     r"password|secret|passphrase|token|credential|private\.?key|access\.key|api\.?key|jaas", re.IGNORECASE
 )
-_ELSEWHERE = re.compile(r"\$\{(env|file):([^}]+)\}")
 _CONNECTOR = re.compile(r"\bCONNECTOR\b", re.IGNORECASE)
 _SQL_OPTION = re.compile(r"""((?:'[^']*'|"[^"]*"|[\w.]+))(\s*=\s*)('(?:[^']|'')*')""")
 
@@ -57,7 +54,7 @@ class Definition:
 
 def understood(model: type[T], written: Mapping[str, str], connector: str) -> T:
     """The options as a value; what is unknown, missing or wrong is refused by name, and no value is told."""
-    kept = {name: resolved(value, name) for name, value in written.items() if not WITHOUT_EFFECT.fullmatch(name)}
+    kept = {name: value for name, value in written.items() if not WITHOUT_EFFECT.fullmatch(name)}
     try:
         return model.model_validate(kept)
     except ValidationError as error:
@@ -80,14 +77,14 @@ def refused(model: type[Options], error: ValidationError, connector: str) -> Con
     return ConfigError("INVALID_CONNECTOR", f"Connector {connector}: {where}{why}.", hint=_doc(model, name))
 
 
-def mistakes(model: type[Options], written: Mapping[str, str]) -> dict[str, str]:
+def mistakes(model: type[Options], written: Mapping[str, str], places: SecretPlaces) -> dict[str, str]:
     """All that is wrong with options, by name."""
     found: dict[str, str] = {}
     kept: dict[str, str] = {}
     for name, value in written.items():
         try:
             if not WITHOUT_EFFECT.fullmatch(name):
-                kept[name] = resolved(value, name)
+                kept[name] = places.resolve(value, name)
         except ConfigError as error:
             found[name] = error.message
     try:
@@ -103,20 +100,6 @@ def definitions(model: type[Options]) -> tuple[Definition, ...]:
     return tuple(_definition(field.alias or name, field) for name, field in model.model_fields.items())
 
 
-def resolved(written: str, option: str) -> str:
-    """A value with what stands elsewhere put in."""
-
-    def put(match: re.Match[str]) -> str:
-        kind, place = match[1], match[2]
-        found = os.environ.get(place) if kind == "env" else _in_file(place)
-        if found is None:
-            what = f"the variable {place} isn't set" if kind == "env" else f"{place} can't be read"
-            raise ConfigError("SECRET_MISSING", f"'{option}' stands elsewhere, and {what}.")
-        return found
-
-    return _ELSEWHERE.sub(put, written)
-
-
 def is_secret(option: str) -> bool:
     return _SECRET.search(option) is not None
 
@@ -124,7 +107,7 @@ def is_secret(option: str) -> bool:
 def shown(options: Mapping[str, str]) -> dict[str, str]:
     """Options as anybody may see them: secrets are hidden, unless they only say where the secret is."""
     return {
-        name: HIDDEN if is_secret(name) and not _ELSEWHERE.fullmatch(value) else _without_login(value)
+        name: HIDDEN if is_secret(name) and not REFERENCE.fullmatch(value) else _without_login(value)
         for name, value in options.items()
     }
 
@@ -145,18 +128,6 @@ def _without_login(value: str) -> str:
     """An address without the login that may stand in it, before the host or among the parameters."""
     value = re.sub(r"(://)[^/@\s]*@", rf"\1{HIDDEN}@", value)
     return re.sub(r"(?i)([?&;](?:[\w.]*password|[\w.]*secret[\w.]*|[\w.]*token)=)[^&;\s]*", rf"\1{HIDDEN}", value)
-
-
-def _in_file(place: str) -> str | None:
-    path, _, key = place.partition(":")
-    try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    if not key:
-        return text.strip()
-    lines = (line.partition("=") for line in text.splitlines())
-    return next((value.strip() for name, _, value in lines if name.strip() == key), None)
 
 
 def _doc(model: type[Options], name: str) -> str | None:

@@ -48,7 +48,7 @@ from orion.registry.store import Registry
 from orion.runtime import emit, python_functions
 from orion.runtime.dataframe import build, outgoing
 from orion.runtime.insert import insert_frame
-from orion.runtime.pull import answered
+from orion.runtime.pull import PullBatch
 from orion.runtime.push import as_json, row_of
 from orion.runtime.rows import ORDER
 from orion.runtime.scan import decoded
@@ -210,9 +210,8 @@ class Desk:
                 except OutOfReach:
                     pass
             given = [p.value for p in pull.parameters] if pull.fetched else []
-            found = answered(
-                pull, self.spark, self.schemas, self._reader(), lambda s: store.arrow(s, pull.fetched, given)
-            )
+            batch = PullBatch(self.spark, self.schemas)
+            found = batch.answer(pull, self._reader(), lambda s: store.arrow(s, pull.fetched, given))
             return Pulled(pull.columns, found)
         finally:
             store.close()

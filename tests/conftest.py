@@ -3,6 +3,7 @@ wait. Of two processes one takes all tests that use the session: a second one wo
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -27,6 +28,10 @@ pytest_plugins = ("tests.servers.fixtures",)
 for name in [n for n in os.environ if n.startswith("ORION_") and n != "ORION_CACHE"]:
     del os.environ[name]
 
+# Servers of a run are found by it alone, and it finds no others.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="orion-test-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
 # As the commands have it: a platform that runs in this process logs while they run, and they write results.
 log_beside_results()
 
@@ -41,6 +46,7 @@ WITHOUT_SESSION = (
     "tests/contracts/test_stores.py",
     "tests/faults/",
     "tests/scenarios/test_crash.py",
+    "tests/scenarios/test_start.py",
 )
 QUICK = ("tests/unit/", "tests/golden/")
 

@@ -16,6 +16,8 @@ from tests.required import refuse
 CLIENTS = Path(__file__).parent / "clients"
 INSTALL_S = 500.0
 RUN_S = 120.0
+# Of Maven's plug-in. Later versions also read the poms above a jar; those name repositories that not everyone reaches.
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy"
 
 
 @dataclass(frozen=True)

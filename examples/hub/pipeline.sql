@@ -9,7 +9,7 @@ CREATE SOURCE CONNECTOR crm WITH (
   'database.port' = '${pg_port}',
   'database.dbname' = '${pg_database}',
   'database.user' = '${pg_user}',
-  'database.password' = '${env:HUB_PASSWORD}',
+  'database.password' = '${file:hub}',
   'topic.prefix' = 'crm',
   'table.include.list' = 'public.customers'
 );
@@ -43,7 +43,7 @@ CREATE SINK CONNECTOR activity_database WITH (
   'topics' = 'ACTIVITY',
   'connection.url' = 'jdbc:postgresql://${pg_host}:${pg_port}/${pg_database}',
   'connection.user' = '${pg_user}',
-  'connection.password' = '${env:HUB_PASSWORD}',
+  'connection.password' = '${file:hub}',
   'table.name.format' = 'activity',
   'insert.mode' = 'upsert',
   'pk.mode' = 'record_key',

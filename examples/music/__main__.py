@@ -12,7 +12,7 @@ from rich.console import Console
 from examples.music.account import checks, measure
 from examples.music.dashboard import Dashboard
 from examples.music.feed import MusicFeed, Sent
-from examples.stage import Run, Settings, drained, played, settled
+from examples.stage import Run, Settings, drained, played, settled, start_pipeline
 
 if TYPE_CHECKING:
     from orion.web.platform import Platform
@@ -37,8 +37,7 @@ def demonstrate(platform: Platform, settings: Settings, console: Console, data: 
     feed = MusicFeed(orion.kafka, settings.rate)
     console.print("Loading users and tracks ...", style="dim")
     feed.load()
-    console.print("Starting the pipeline ...", style="dim")
-    orion.execute(pipeline(lake))
+    start_pipeline(orion, pipeline(lake), console)
     _invite(platform, console, data)
     run = Run(settings.seconds)
     with run.ended_by_signals():

@@ -14,6 +14,8 @@ from rich.text import Text
 from examples.music.snapshot import Line, Snapshot
 
 HEADER, FOOTER, FRAME = 4, 1, 2
+CLEANED = "clean_plays"  # what all results are made of
+UNKNOWN = "-"
 _STATES = {"RUNNING": "green", "ERROR": "bold red"}
 _HINT = "Ctrl-C ends the demo with an account   ·   in another shell: orion --data {data} sql"
 
@@ -43,10 +45,28 @@ def plain(snapshot: Snapshot) -> str:
     top = f'  top "{snapshot.results.title(tracks[0][0])}" {tracks[0][1]:,}' if minute is not None and tracks else ""
     ill = [f"{line.name} {line.state}" for line in snapshot.queries if line.state != "RUNNING"]
     lake = next((line.rows_out for line in snapshot.queries if line.name == "lake"), 0)
+    lag = "not yet known" if snapshot.lag is None else f"{snapshot.lag:,}"
     return (
-        f"{snapshot.elapsed:5.0f} s  plays {snapshot.sent.total:,} ({snapshot.rate:,.0f}/s)  lag {snapshot.lag:,}  "
-        f"lake {lake:,}  dead letters {snapshot.dead_letters:,}{top}{'  ! ' + ', '.join(ill) if ill else ''}"
+        f"{snapshot.elapsed:5.0f} s  plays {snapshot.sent.total:,} ({snapshot.rate:,.0f}/s)  lag {lag}  "
+        f"fresh {_oldest(snapshot)}  lake {lake:,}  dead letters {snapshot.dead_letters:,}{top}"
+        f"{'  ' + _warming(snapshot) if snapshot.cold else ''}{'  ! ' + ', '.join(ill) if ill else ''}"
     )
+
+
+def _warming(snapshot: Snapshot) -> str:
+    """What the demo waits for."""
+    warm, cold = len(snapshot.queries) - len(snapshot.cold), snapshot.cold
+    return f"warming up: {warm} of {len(snapshot.queries)} have done a batch, waiting for {', '.join(cold)}"
+
+
+def _oldest(snapshot: Snapshot) -> str:
+    """The freshness of the query whose results are oldest."""
+    known = [line.freshness_ms for line in snapshot.queries if line.freshness_ms is not None]
+    return _fresh(max(known) if known and len(known) == len(snapshot.queries) else None)
+
+
+def _fresh(millis: int | None) -> str:
+    return UNKNOWN if millis is None else f"{millis / 1000:,.1f} s"
 
 
 def _header(snapshot: Snapshot) -> Panel:
@@ -77,15 +97,16 @@ def _queries(snapshot: Snapshot) -> Panel:
     table = Table(box=None, expand=True, pad_edge=False, header_style="dim")
     table.add_column("query", no_wrap=True, overflow="ellipsis", ratio=1, min_width=18)
     table.add_column("state", no_wrap=True)
-    for title in ("in/s", "out/s", "rows out", "lag", "dead letters"):
-        table.add_column(title, justify="right", no_wrap=True, min_width=6)
+    for title in ("in/s", "out/s", "rows out", "lag", "fresh", "dead"):
+        table.add_column(title, justify="right", no_wrap=True, min_width=5)
     for query in snapshot.queries:
         table.add_row(*_query(query, snapshot.rate))
     for query in snapshot.queries:
         if query.error:
             table.add_row(Text(f"{query.name}: {query.error.splitlines()[0]}", style="red"))
             break
-    return Panel(table, title="queries", title_align="left", box=box.ROUNDED)
+    heading = Text.assemble(("queries", "bold"), (f" · {_warming(snapshot)}" if snapshot.cold else "", "yellow"))
+    return Panel(table, title=heading, title_align="left", box=box.ROUNDED)
 
 
 def _query(query: Line, rate: float) -> tuple[Text, ...]:
@@ -93,10 +114,11 @@ def _query(query: Line, rate: float) -> tuple[Text, ...]:
     return (
         Text(query.name),
         Text(query.state, style=_STATES.get(query.state, "yellow")),
-        Text(f"{query.rate_in:,.0f}"),
-        Text(f"{query.rate_out:,.0f}"),
+        Text(f"{query.rate_in:,.0f}" if query.is_warm else UNKNOWN),
+        Text(f"{query.rate_out:,.0f}" if query.is_warm else UNKNOWN),
         Text(f"{query.rows_out:,}"),
-        Text("?" if query.lag is None else f"{query.lag:,}", style="yellow" if behind else ""),
+        Text(UNKNOWN if query.lag is None else f"{query.lag:,}", style="yellow" if behind else ""),
+        Text(_fresh(query.freshness_ms)),
         Text(f"{query.dead_letters:,}", style="magenta" if query.dead_letters else "dim"),
     )
 
@@ -111,7 +133,8 @@ def _countries(snapshot: Snapshot, rows: int, width: int) -> Panel:
         earlier = counts.get((before, country), 0) if before is not None else 0
         bar = _bar(plays, largest[0][1], width - 22)
         grid.add_row(country, f"{plays:,}", bar, Text(f"({earlier:,})" if earlier else "", style="dim"))
-    return _result("plays per country", f"{_minute(now)} (before)" if largest else "", grid if largest else None)
+    note = f"{_minute(now)} (before)" if largest else ""
+    return _result("plays per country", note, grid if largest else _waiting(snapshot, "plays_per_country"))
 
 
 def _tracks(snapshot: Snapshot, rows: int) -> Panel:
@@ -119,7 +142,7 @@ def _tracks(snapshot: Snapshot, rows: int) -> Panel:
     grid = _grid("wide", "right", "left")
     for track_id, plays in tracks[:rows]:
         grid.add_row(snapshot.results.title(track_id), f"{plays:,}", _bar(plays, tracks[0][1], 8))
-    return _result("top 5 tracks", _minute(minute), grid if tracks else None)
+    return _result("top 5 tracks", _minute(minute), grid if tracks else _waiting(snapshot, "top_tracks"))
 
 
 def _heavy(snapshot: Snapshot, rows: int) -> Panel:
@@ -128,7 +151,7 @@ def _heavy(snapshot: Snapshot, rows: int) -> Panel:
     for minute, plays, user in found:
         when, who = Text(_minute(minute), style="dim"), Text(user, style="dim")
         grid.add_row(when, snapshot.results.name(user), who, f"{plays:,} plays")
-    return _result("heavy listeners", "20 plays a minute", grid if found else None)
+    return _result("heavy listeners", "20 plays a minute", grid if found else _waiting(snapshot, "heavy_listeners"))
 
 
 def _sessions(snapshot: Snapshot, rows: int) -> Panel:
@@ -138,7 +161,7 @@ def _sessions(snapshot: Snapshot, rows: int) -> Panel:
         length = Text(f"{(session.end - session.start) / 1000:,.0f} s", style="dim")
         since = Text(_second(session.start), style="dim")
         grid.add_row(since, snapshot.results.name(session.user_id), length, f"{session.plays:,} plays")
-    return _result("longest sessions", "gap 30 s", grid if found else None)
+    return _result("longest sessions", "gap 30 s", grid if found else _waiting(snapshot, "listener_sessions"))
 
 
 def _grid(*columns: Literal["left", "right", "wide"]) -> Table:
@@ -150,10 +173,19 @@ def _grid(*columns: Literal["left", "right", "wide"]) -> Table:
     return grid
 
 
-def _result(title: str, note: str, content: Table | None) -> Panel:
+def _result(title: str, note: str, content: Table | Text) -> Panel:
     heading = Text.assemble((title, "bold"), (f" · {note}" if note else "", "dim"))
-    shown = content if content is not None else Text("nothing yet", style="dim")
-    return Panel(shown, title=heading, title_align="left", box=box.ROUNDED)
+    return Panel(content, title=heading, title_align="left", box=box.ROUNDED)
+
+
+def _waiting(snapshot: Snapshot, name: str) -> Text:
+    """Why there are no rows of a query yet: it, or the one whose rows it reads, has done no batch."""
+    lines = {line.name: line for line in snapshot.queries}
+    held = next((lines[one] for one in (CLEANED, name) if one in lines and not lines[one].is_warm), None)
+    if held is None:
+        return Text("nothing yet", style="dim")
+    why = f"first batch of {held.name} ..." if held.state == "RUNNING" else f"{held.name} is {held.state}"
+    return Text(why, style="yellow")
 
 
 def _bar(part: int, whole: int, width: int) -> Text:

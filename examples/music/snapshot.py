@@ -31,12 +31,16 @@ class Status(Protocol):
     @property
     def lag(self) -> int | None: ...
     @property
+    def freshness_ms(self) -> int | None: ...
+    @property
+    def batches(self) -> int: ...
+    @property
     def error(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A query as the dashboard shows it."""
+    """A query as the dashboard shows it. What isn't known is None, not 0."""
 
     name: str
     state: str
@@ -46,6 +50,8 @@ class Line:
     lag: int | None
     dead_letters: int
     error: str | None
+    freshness_ms: int | None = None
+    is_warm: bool = True  # its first batch is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,15 @@ class Snapshot:
     results: Results
 
     @property
-    def lag(self) -> int:
-        return sum(line.lag or 0 for line in self.queries)
+    def lag(self) -> int | None:
+        """What all queries have still to read; unknown where it isn't known of one."""
+        known = [line.lag for line in self.queries if line.lag is not None]
+        return sum(known) if known and len(known) == len(self.queries) else None
+
+    @property
+    def cold(self) -> list[str]:
+        """The queries whose first batch isn't done: no result of theirs can be there."""
+        return [line.name for line in self.queries if not line.is_warm]
 
     @property
     def dead_letters(self) -> int:
@@ -107,6 +120,8 @@ def line(status: Status, rates: dict[str, float]) -> Line:
         lag=status.lag,
         dead_letters=status.dead_letters,
         error=status.error,
+        freshness_ms=status.freshness_ms,
+        is_warm=status.batches > 0,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from examples.feed import PRODUCER, Feed
-from examples.stage import Run, Settings, drained, played, settled, unhealthy
+from examples.stage import Run, Settings, drained, played, settled, start_pipeline, unhealthy
 from examples.topics import fold
 from examples.trucks.account import LastSeen, checks
 from examples.trucks.fleet import Fleet
@@ -26,8 +26,7 @@ PIPELINE = Path(__file__).with_name("pipeline.sql")
 def demonstrate(platform: Platform, settings: Settings, console: Console, data: Path) -> int:
     """The demo on a platform that runs: pipeline, feed, screen, account."""
     orion = platform.orion
-    console.print("Starting the pipeline ...", style="dim")
-    orion.execute(PIPELINE.read_text(encoding="utf-8"))
+    start_pipeline(orion, PIPELINE.read_text(encoding="utf-8"), console)
     seen = LastSeen()
     feed = Feed(orion.kafka.producer(**PRODUCER), Fleet(seed=7).next, seen.add, settings.rate)
     run = Run(settings.seconds)

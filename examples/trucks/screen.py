@@ -55,10 +55,12 @@ class Screen:
             self._console.print(self._title(run), highlight=False, soft_wrap=True)
 
     def _title(self, run: Run) -> str:
-        lag = sum(status.lag or 0 for status in self._orion.queries())
+        lags = [status.lag for status in self._orion.queries()]
+        known = [lag for lag in lags if lag is not None]
+        lag = f"{sum(known):,}" if known and len(known) == len(lags) else "not yet known"
         counted = sum(row["REPORTS"] for row in self._rows.values())
         return (
-            f"{run.elapsed:.0f} s · {self._seen.reports:,} reports sent · {counted:,} counted · lag {lag:,} · "
+            f"{run.elapsed:.0f} s · {self._seen.reports:,} reports sent · {counted:,} counted · lag {lag} · "
             f"{len(self._rows)} trucks"
         )
 

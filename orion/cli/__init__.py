@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,7 @@ from typer.core import TyperGroup
 
 from orion import __version__
 from orion.cli.output import log_beside_results, problem
-from orion.cli.target import Options
+from orion.cli.target import Options, choose_data
 from orion.errors import OrionError
 
 NAMES = (
@@ -43,7 +44,16 @@ INTERNAL = 70
 
 
 class Commands(TyperGroup):
-    """Ends every command the same way: an Orion error as a short message, with the exit code of its class."""
+    """Ends every command the same way: an Orion error as a short message, with the exit code of its class.
+
+    Every command takes --data, behind its name as well as before it.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        for option in self.params:
+            if option.name == "data":
+                _give_to_commands(self, option)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -64,6 +74,17 @@ class Commands(TyperGroup):
             typer.secho(f"error[INTERNAL]: {type(error).__name__}: {error}", fg="red", err=True)
             typer.echo("  hint: This is a mistake in Orion. Set ORION_TRACEBACK=1 to see where.", err=True)
             raise typer.Exit(INTERNAL) from error
+
+
+def _give_to_commands(group: TyperGroup, option: Any) -> None:
+    """The option behind each command's name: what it says there counts more."""
+    for command in group.commands.values():
+        if isinstance(command, TyperGroup):
+            _give_to_commands(command, option)
+        else:
+            own = copy(option)
+            own.expose_value, own.callback = False, lambda ctx, _, data: choose_data(ctx, data)
+            command.params.append(own)
 
 
 def _close_stdout() -> None:
@@ -94,7 +115,11 @@ def settings(
         Path | None, typer.Option(help="The settings; orion.yaml here unless told.", show_default=False)
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Folder for data, checkpoints and logs.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Folder for data, checkpoints and logs; a server is known by it. .orion unless told.",
+            show_default=False,
+        ),
     ] = None,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which this is.")

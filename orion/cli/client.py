@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -18,6 +19,7 @@ class Client:
     def __init__(self, url: str) -> None:
         self.url = url
         self.session = Session()
+        self.warning: str | None = None  # what is wrong with the tables that the last rows came from
         self._http = httpx.Client(base_url=url, timeout=httpx.Timeout(10.0, read=None))
 
     def info(self) -> Entity:
@@ -46,9 +48,10 @@ class Client:
                 if response.status_code != 200:
                     response.read()
                     checked(response)
+                self.warning = response.headers.get("Orion-Warning")
                 for line in response.iter_lines():
                     if line:
-                        yield _row(json.loads(line))
+                        yield _row(json.loads(line, parse_float=Decimal))
         except httpx.HTTPError as error:
             raise unreachable(self.url, error) from error
 

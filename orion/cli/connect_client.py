@@ -8,9 +8,9 @@ from urllib.parse import quote
 import httpx
 import typer
 
-from orion.cli.target import options
+from orion.cli.target import find_server, options
 from orion.errors import Conflict, ExternalError, Forbidden, InternalError, NotFound, OrionError, UserError
-from orion.hub.running import Running
+from orion.hub.running import not_running
 
 _CONNECT_S = 10.0
 # Who must act is told by the status, and so is the exit code.
@@ -58,12 +58,13 @@ class Connect:
 
 
 def connect_of(ctx: typer.Context, url: str | None) -> Connect:
-    """The server to talk to: the one named, the one on the data folder, or where one would be."""
+    """The server to talk to: the one named, or the one that runs."""
     if url:
         return Connect(url)
-    config = options(ctx).config()
-    running = Running.read(config.data)
-    return Connect(running.url if running else f"http://{config.web.host}:{config.web.port}")
+    found = find_server(ctx)
+    if found is None:
+        raise not_running(options(ctx).config(), "name another with --url")
+    return Connect(found.running.url)
 
 
 def _refused(status: int, body: dict[str, Any]) -> OrionError:

@@ -20,7 +20,7 @@ from orion.cli.envelope import rendered
 from orion.cli.output import Json
 from orion.cli.registry_client import registry_of
 from orion.cli.target import Bootstrap, ProfileName, connect
-from orion.errors import ExternalError, OrionError, UserError
+from orion.errors import Conflict, ExternalError, OrionError, UserError
 
 if TYPE_CHECKING:
     from orion.hub.kafka import Kafka
@@ -87,7 +87,7 @@ def command(
     position = _start(start, follows, group, partition, commit)
     ending = Ending(most, QUIET if timeout is None and not follows else timeout, follows)
     kafka = connect(ctx, bootstrap)
-    meaning = Meaning(None if raw or json else registry_of(ctx, registry))
+    meaning = Meaning(None if raw or json else _registry(ctx, registry))
     _check(kafka, topic, partition or [])
     reader = Reader(
         kafka, topic, position, group=group, partitions=partition or (), **reading_of(profile, commit, isolation)
@@ -106,6 +106,15 @@ def command(
         output.note(f"read {count} record{'s' * (count != 1)}")
         if reader.failed_commits:
             output.note(f"{reader.failed_commits} commits failed")
+
+
+def _registry(ctx: typer.Context, named: str | None) -> Remote | None:
+    """The registry, unless it can't be told which: records are shown all the same."""
+    try:
+        return registry_of(ctx, named)
+    except Conflict as error:
+        output.note(f"records are shown without a schema registry: {error.message}")
+        return None
 
 
 def reading_of(profile: str | None, commit: Commit | None, isolation: Isolation | None) -> dict[str, Any]:

@@ -14,12 +14,14 @@ from orion.cli import output
 from orion.cli.envelope import shown
 from orion.cli.output import Json
 from orion.cli.repair import Repair
-from orion.cli.target import Bootstrap, connect
+from orion.cli.target import Bootstrap, connect, options
 from orion.cli.topics import confirm
 from orion.errors import NotFound, UserError
 
 if TYPE_CHECKING:
+    from orion.formats.rows.checking import Fault
     from orion.hub.dead_letters import DeadLetters, Letter, Repaired
+    from orion.plan.sources import Source
 
 app = typer.Typer(no_args_is_help=True, help="Look at dead letters, and send repaired ones back.")
 
@@ -78,6 +80,9 @@ def replay(
         str | None, typer.Option(help="A program that takes a value and writes the repaired one.", show_default=False)
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be sent.")] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Send values, too, that would become dead letters again.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
     bootstrap: Bootstrap = None,
     json: Json = False,
@@ -91,18 +96,62 @@ def replay(
     staying = [one for one in chosen if one.stays and not one.replayed]
     due = _repaired([one for one in chosen if not one.replayed and not one.stays], repair)
     _tell_left_out(again, staying)
+    faults = _faults(ctx, letters, bare, due)
     counts = {"letters": len(chosen), "replayed_before": len(again), "cannot_be_replayed": len(staying)}
     if dry_run or not due:
         if dry_run and due and not json:
-            output.table(("letter", "to", "value"), [(d.letter.id, _topic(d.letter), shown(d.value)) for d in due])
-        _report({**counts, "replayed": 0, "would_be_replayed": len(due)}, json=json)
+            columns = ("letter", "to", "was", "becomes", "unreadable")
+            output.table(columns, [_comparison_row(one, faults.get(one.letter.id)) for one in due])
+        told = {**counts, "replayed": 0, "would_be_replayed": len(due), "would_be_unreadable": len(faults)}
+        _report(told, json=json)
         return
+    if faults and not anyway:
+        raise _still_unreadable(faults, len(due))
     if not yes:
         topics = ", ".join(sorted({_topic(one.letter) for one in due}))
         confirm(f"Send {len(due)} {_records(len(due))} back to {topics}?")
     outcome = letters.replay(bare, due)
     counts["replayed_before"] += len(outcome.sent_before)
     _report({**counts, "replayed": len(outcome.sent)}, json=json)
+
+
+def _faults(ctx: typer.Context, letters: DeadLetters, name: str, due: list[Repaired]) -> dict[str, Fault]:
+    """Which values are known to be unreadable, by what is declared; schemas of a registry aren't asked for here."""
+    from orion.formats.rows.checking import checker
+    from orion.hub.durable import DurableWriter
+    from orion.runtime.journal import Journal, journal_topic
+    from orion.runtime.letter_checks import faults_of, readers, topics_of
+
+    topic = journal_topic(options(ctx).config().service_id)
+    try:
+        catalog = Journal(letters.kafka, topic, DurableWriter(letters.kafka)).read()
+    except NotFound:  # nothing is declared by this service in this cluster
+        return {}
+    checks = {
+        topic: [checker(s, lambda _: None) for s in readers(catalog, name, topic) if not _asks_registry(s)]
+        for topic in topics_of(due)
+    }
+    return faults_of(due, checks)
+
+
+def _asks_registry(source: Source) -> bool:
+    return bool({source.key.format, source.value.format} & {"AVRO", "JSON_SR", "PROTOBUF"})
+
+
+def _still_unreadable(faults: dict[str, Fault], count: int) -> UserError:
+    letter, fault = next(iter(faults.items()))
+    return UserError(
+        "STILL_UNREADABLE",
+        f"{len(faults)} of {count} {_records(count)} would become dead letters again, so none was sent. "
+        f"{letter}: {fault}.",
+        hint="Repair them by --set or --command, choose others by --code or --offset, or send them --anyway.",
+    )
+
+
+def _comparison_row(one: Repaired, fault: Fault | None) -> tuple[Any, ...]:
+    was, becomes = shown(one.letter.record.value), shown(one.value)
+    same = one.value == one.letter.record.value
+    return one.letter.id, _topic(one.letter), was, "the same" if same else becomes, str(fault) if fault else ""
 
 
 def _letters(ctx: typer.Context, bootstrap: str | None) -> DeadLetters:

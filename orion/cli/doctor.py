@@ -15,7 +15,7 @@ import typer
 from orion.cli import output
 from orion.cli.output import Json
 from orion.cli.target import Bootstrap, Options, options
-from orion.errors import OrionError
+from orion.errors import Conflict, OrionError
 
 if TYPE_CHECKING:
     from orion.config import Config
@@ -157,14 +157,17 @@ def broker(bootstrap: str) -> Check:
 
 def _services(config: Config, bootstrap: str | None) -> Iterator[Check]:
     """The port is the running server's own when one runs; a broker is only looked for when one should be there."""
-    from orion.hub.running import Running
+    from orion.hub.running import locate_server, running_servers
 
-    running = Running.read(config.data)
-    if running is None:
-        yield web_port(config.web.host, config.web.port)
+    try:
+        found = locate_server(config)
+    except Conflict:
+        found = None
+        for one in running_servers():
+            yield Check("server", "ok", f"runs at {one}")
     else:
-        yield Check("server", "ok", f"process {running.pid} at {running.url}")
-    address = bootstrap or (running.bootstrap if running else None)
+        yield Check("server", "ok", f"runs at {found}") if found else web_port(config.web.host, config.web.port)
+    address = bootstrap or (found.running.bootstrap if found else None)
     if address is None:
         yield Check("broker", "ok", "none runs; `orion up` starts one")
     else:

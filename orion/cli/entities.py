@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import typer
@@ -18,10 +20,23 @@ def show(entity: Entity) -> None:
         output.document(entity)
     else:
         draw(entity)
+    for warning in entity.get("warnings") or ():
+        output.note(f"warning: {warning['message']}")
+
+
+def status_text(entity: Entity) -> str:
+    """What was done, with the id of the query that was started, if one was."""
+    status = entity["commandStatus"]
+    message, query = str(status["message"]), status.get("queryId")
+    return message if not query or query in message else f"{message.rstrip('.')}, query {query}."
 
 
 def _status(entity: Entity) -> None:
-    typer.echo(entity["commandStatus"]["message"])
+    typer.echo(status_text(entity))
+
+
+def _created(entity: Entity) -> None:
+    typer.echo(entity["statement"])
 
 
 def _topics(entity: Entity) -> None:
@@ -40,6 +55,8 @@ def _sources(entity: Entity) -> None:
 def _queries(entity: Entity) -> None:
     columns = ("id", "state", "sink", "rows in", "rows out", "dead letters", "late rows", "lag", "fresh", "error")
     output.table(columns, [_query_row(q) for q in entity["queries"]])
+    for warning in entity.get("warnings", ()):
+        output.note(warning["message"])
 
 
 def _query_row(query: Entity) -> tuple[Any, ...]:
@@ -133,19 +150,42 @@ def _described_source(described: Entity) -> None:
         "key format": described["keyFormat"],
         "value format": described["valueFormat"],
         "timestamp": described["timestamp"] or "the record's",
-        "window": described["window"],
+        "window": window_text(described["window"]) if described["window"] else None,
         "read by": [q["id"] for q in described["readQueries"]] or None,
         "written by": [f"{q['id']} ({q['guarantee']})" for q in described["writeQueries"]] or None,
         "statistics": described["statistics"],
     }
     output.facts(facts)
     typer.echo(described["statement"])
+    bad = (described.get("table") or {}).get("lastBadRecords")
+    if bad:
+        rows = [(one["topic"], one["partition"], one["offset"], one["reason"]) for one in bad]
+        output.table(
+            ("topic", "partition", "offset", "reason"), rows, title="Records that are no rows, the newest first"
+        )
+
+
+def window_text(window: str) -> str:
+    """A window's declaration with its times in the largest unit that says them exactly."""
+
+    def spelled(match: re.Match[str]) -> str:
+        millis = int(match[1])
+        for unit, length in (("DAY", 86_400_000), ("HOUR", 3_600_000), ("MINUTE", 60_000), ("SECOND", 1_000)):
+            if millis and millis % length == 0:
+                return f"{millis // length} {unit}{'S' * (millis != length)}"
+        return f"{millis} MILLISECONDS"
+
+    text = re.sub(r"(\d+) MILLISECONDS", spelled, window)
+    return text.replace("( ", "(").replace(" )", ")").replace(" ,", ",")
 
 
 def _key_mark(field: Entity, described: Entity) -> str:
+    """That it is the key; of a table with windows, too, that a key has many rows, one a window of this kind."""
     if field.get("type") != "KEY":
         return ""
-    return " (primary key)" if described["type"] == "TABLE" else " (key)"
+    mark = " (primary key)" if described["type"] == "TABLE" else " (key)"
+    window = described["window"]
+    return f"{mark} (window: {window_text(window)})" if window else mark
 
 
 def type_text(schema: Entity) -> str:
@@ -183,12 +223,30 @@ def _all_queries(entity: Entity) -> None:
 
 def _described_query(described: Entity) -> None:
     if described["state"]:
-        output.facts({"id": described["id"], "state": described["state"]})
+        output.facts({"id": described["id"], "state": described["state"], **_standing(described)})
+        failed = [(_moment(f["at"]), f["cause"], f["error"]) for f in described.get("failures", ())]
+        if failed:
+            output.table(("failed at", "cause", "error"), failed)
     typer.echo(described["executionPlan"])
+
+
+def _standing(described: Entity) -> Entity:
+    """How far a query is, what is wrong and when it was, or will be, started again; what isn't known is left out."""
+    told = {"lag": described.get("lag"), "rows a second": described.get("rate"), "error": described.get("error")}
+    told["restarts"] = described.get("restarts") or None
+    times = {"running since": described.get("runningSince"), "next try": described.get("nextTryAt")}
+    times["restarted last"] = max(described.get("restartedAt") or (), default=None)
+    told |= {name: _moment(at) for name, at in times.items() if at is not None}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _moment(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 _DRAWN: dict[str, Callable[[Entity], None]] = {
     "currentStatus": _status,
+    "show_create": _created,
     "kafka_topics": _topics,
     "streams": _sources,
     "tables": _sources,

@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any
 
-import structlog
 import typer
 
 from orion.errors import OrionError, SqlError
+from orion.log import configure_log
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
+_form: str | None = None  # the form that tables and facts are written in, where one is asked for
 _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
 def log_beside_results() -> None:
     """Have log lines go where notes and errors go: what a pipe reads are results alone."""
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    configure_log(lambda: sys.stderr)
 
 
 def on_terminal() -> bool:
     """Whether a person sees what is written."""
     return sys.stdout.isatty()
+
+
+@contextmanager
+def written_as(form: str | None) -> Iterator[None]:
+    """Have tables and facts written in a form that somebody asked for, within the block."""
+    global _form
+    before, _form = _form, form
+    try:
+        yield
+    finally:
+        _form = before
+
+
+def _drawn() -> bool:
+    """Whether what is written is laid out for a person."""
+    return _form in ("table", "expanded") or (_form is None and on_terminal())
 
 
 def table(
@@ -33,17 +51,15 @@ def table(
     *,
     as_json: bool = False,
     title: str = "",
-    spelled: bool = False,
 ) -> None:
-    """Rows under named columns. The names are the keys in JSON, and the heads of the columns elsewhere.
-
-    `spelled`: the heads are the names as they are.
-    """
+    """Rows under named columns. The names are the keys in JSON, and the heads of the columns elsewhere."""
     found = list(rows)
     if as_json:
         document([dict(zip(columns, row, strict=True)) for row in found])
-    elif on_terminal():
-        _pretty(columns if spelled else [head(column) for column in columns], found, title)
+    elif _form == "csv":
+        _csv([columns, *found])
+    elif _drawn():
+        _pretty([head(column) for column in columns], found, title)
     else:
         typer.echo("\t".join(head(column) for column in columns))
         for row in found:
@@ -52,9 +68,11 @@ def table(
 
 def facts(pairs: Mapping[str, Any]) -> None:
     """A few named values, one a line."""
+    if _form == "csv":
+        return _csv([("name", "value"), *pairs.items()])
     width = max((len(head(name)) for name in pairs), default=0)
     for name, value in pairs.items():
-        if on_terminal():
+        if _drawn():
             typer.echo(f"{typer.style(head(name).ljust(width), fg='cyan')}  {cell(value)}")
         else:
             typer.echo(f"{head(name)}\t{cell(value)}")
@@ -98,6 +116,8 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple | list):
         return ",".join(cell(part) for part in value)
+    if isinstance(value, dict):
+        return escaped(json.dumps(value, ensure_ascii=False, default=str))
     return escaped(str(value))
 
 
@@ -106,25 +126,26 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def _pretty(columns: Sequence[str], rows: list[Sequence[Any]], title: str) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def _csv(rows: Iterable[Sequence[Any]]) -> None:
+    from orion.clients.exporting import csv_text
 
-    drawn = Table(
-        box=box.SIMPLE_HEAD,
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        pad_edge=False,
-        show_edge=False,
-    )
-    for index, column in enumerate(columns):
-        numbers = all(isinstance(row[index], int | float | None) and not isinstance(row[index], bool) for row in rows)
-        drawn.add_column(column, justify="right" if numbers and rows else "left", overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(cell(value)) for value in row))
-    Console().print(drawn)
+        typer.echo(",".join("" if value is None else csv_text(cell(value)) for value in row))
+
+
+def _pretty(columns: Sequence[str], rows: list[Sequence[Any]], title: str) -> None:
+    from orion.cli import grid
+
+    right = [bool(rows) and all(_is_number(row[at]) for row in rows) for at in range(len(columns))]
+    if title:
+        typer.secho(title, bold=True)
+    expanded = grid.expansion_for(_form)
+    drawn = [[cell(value) for value in row] for row in rows]
+    for line in grid.draw_rows(columns, drawn, right, expanded if rows else "off", fold=True):
+        typer.echo(line)
     if not rows:
-        Console().print("[dim]none[/dim]")
+        typer.secho("none", dim=True)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

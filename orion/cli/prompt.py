@@ -13,8 +13,10 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from orion import ksql
 from orion.cli import output
+from orion.cli.backslash import NAMES as COMMANDS
+from orion.cli.backslash import is_command, run_command, wants_to_leave
 from orion.cli.client import Client
-from orion.cli.sql import run
+from orion.cli.shell import Shell
 from orion.config import cache_folder
 from orion.errors import OrionError
 from orion.ksql.functions import functions
@@ -35,6 +37,10 @@ class Names(Completer):
             self._known = []
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        if document.text.startswith("\\") and " " not in document.text_before_cursor:
+            typed = document.text_before_cursor
+            yield from (Completion(name, -len(typed)) for name in COMMANDS if name.startswith(typed))
+            return
         word = document.get_word_before_cursor(WORD=False)
         if not word:
             return
@@ -44,10 +50,11 @@ class Names(Completer):
                 yield Completion(name, start_position=-len(word))
 
 
-def converse(client: Client) -> None:
+def converse(shell: Shell) -> None:
     """Read statements until Ctrl-D or `exit`."""
+    client = shell.client
     info = client.info()
-    output.note(f"Orion {info['version']} at {client.url}. End a statement with ';', leave with Ctrl-D.")
+    output.note(f"Orion {info['version']} at {client.url}. Statements end with ';'. Try help.")
     history = cache_folder() / "sql_history"
     history.parent.mkdir(parents=True, exist_ok=True)
     names = Names(client)
@@ -66,14 +73,19 @@ def converse(client: Client) -> None:
             continue
         except EOFError:
             return
-        if text.rstrip(";").lower() in ("exit", "quit"):
+        if wants_to_leave(text):
             return
         if not text:
             continue
         try:
-            run(client, text)
+            if is_command(text):
+                run_command(shell, text)
+            else:
+                shell.run(text)
         except OrionError as error:
             output.problem(error)
+        except KeyboardInterrupt:  # before a query had rows to end
+            output.note("given up")
         typer.echo()
 
 
@@ -84,8 +96,7 @@ def _keys() -> KeyBindings:
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
         text = event.current_buffer.text
-        alone = text.strip().rstrip(";").lower() in ("exit", "quit", "")
-        if alone or ksql.is_complete(text):
+        if not text.strip() or is_command(text) or ksql.is_complete(text):
             event.current_buffer.validate_and_handle()
         else:
             event.current_buffer.insert_text("\n")

@@ -41,7 +41,7 @@ def command(
         kafka = None if memory else connect(ctx, bootstrap)
         log: Log = MemoryLog() if kafka is None else KafkaLog(kafka)
         registry = Registry(log)
-        with closing(registry), serving_registry(registry, sock) as url:
+        with closing(registry), serving_registry(registry, sock, config.web) as url:
             kept = "in memory" if kafka is None else f"in {TOPIC} of {kafka.bootstrap}"
             output.facts({"schema registry": url, "kept": kept, "subjects": len(registry.subjects())})
             output.note("Ctrl-C stops.")

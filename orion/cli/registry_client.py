@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orion.cli.target import options
-from orion.hub.running import registry_of as address
+from orion.cli.target import find_server, options
 
 if TYPE_CHECKING:
     from orion.registry.access import Remote
 
 
 def registry_of(ctx: typer.Context, url: str | None) -> Remote:
-    """The registry to talk to: the one named, that of the settings, that of a platform on the data folder."""
+    """The registry to talk to: the one named, that of the settings, that of the platform that runs, the usual one."""
     from orion.registry.access import Remote
 
-    return Remote(url or address(options(ctx).config()))
+    settings = options(ctx).config().registry
+    if url or settings.url:
+        return Remote(url or settings.url or "")
+    found = find_server(ctx)
+    usual = f"http://{settings.host}:{settings.port}"
+    return Remote(found.running.registry or usual if found else usual)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from orion.cli import output
+from orion.cli.files import read_text_file
 from orion.cli.output import Json
 from orion.cli.registry_client import registry_of
 from orion.cli.topics import confirm
@@ -143,11 +144,7 @@ def _body(file: Path, schema_type: str | None, references: list[str] | None) -> 
     kind = schema_type.upper() if schema_type else _TYPES.get(file.suffix.lower())
     if kind is None:
         raise UserError("SCHEMA_TYPE_UNKNOWN", f"{file} may be any type of schema.", hint="Give --type.")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError("FILE_UNREADABLE", f"{file} can't be read: {error}.") from error
-    body: dict[str, Any] = {"schema": text, "schemaType": kind}
+    body: dict[str, Any] = {"schema": read_text_file(file), "schemaType": kind}
     if references:
         body["references"] = [_reference(text) for text in references]
     return body

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from orion.hub.running import bootstrap_of
+from orion.cli import output
+from orion.hub.running import Located, locate_server, not_running
 
 if TYPE_CHECKING:
     from orion.config import Config
@@ -26,6 +27,9 @@ ProfileName = Annotated[
 ]
 
 
+_FOUND = "orion.server"  # what a command has found, among what its context keeps
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options in front of the command."""
@@ -41,6 +45,12 @@ class Options:
         return load(self.file, {"data": self.data, **own})
 
 
+def choose_data(ctx: typer.Context, data: Path | None) -> None:
+    """Take a --data that stands behind the command: it counts more than one before it."""
+    if data is not None:
+        ctx.obj = replace(options(ctx), data=data)
+
+
 def options(ctx: typer.Context) -> Options:
     """The options of this run."""
     return ctx.obj if isinstance(ctx.obj, Options) else Options()
@@ -50,6 +60,27 @@ def connect(ctx: typer.Context, bootstrap: str | None) -> Kafka:
     """The cluster to work on, after a look whether anything answers there."""
     from orion.hub.kafka import Kafka
 
-    kafka = Kafka(bootstrap or bootstrap_of(options(ctx).config()))
+    kafka = Kafka(bootstrap or _bootstrap_of(ctx))
     kafka.check()
     return kafka
+
+
+def find_server(ctx: typer.Context) -> Located | None:
+    """The server that a command talks to, with a word about it where it isn't the one of the data folder."""
+    if _FOUND not in ctx.meta:
+        config = options(ctx).config()
+        ctx.meta[_FOUND] = found = locate_server(config)
+        if found is not None and found.data != config.data:
+            output.note(f"using the server at {found}")
+    located: Located | None = ctx.meta[_FOUND]
+    return located
+
+
+def _bootstrap_of(ctx: typer.Context) -> str:
+    config = options(ctx).config()
+    if config.hub.bootstrap:
+        return config.hub.bootstrap
+    found = find_server(ctx)
+    if found is None:
+        raise not_running(config, "give --bootstrap")
+    return found.running.bootstrap

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orion.cli import output
+from orion.cli.files import read_text_file
 from orion.cli.target import options
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ def command(
     kafka_port: Annotated[
         int | None, typer.Option(help="Port of the first embedded broker.", show_default=False)
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder for data, checkpoints and logs.", show_default=False)
-    ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="A SQL script to run once everything is up.", show_default=False)
     ] = None,
@@ -42,26 +40,40 @@ def command(
         "hub__brokers": brokers,
         "hub__port": kafka_port,
     }
-    if data is not None:
-        flags["data"] = data
     config = options(ctx).config(**flags)
-    script = file.read_text(encoding="utf-8") if file else None
+    script = read_text_file(file) if file else None
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
 
+    from orion.web.interrupts import STOPPING
     from orion.web.platform import running
 
-    with running(config, output.note) as platform:
-        # Spark's client installs a handler of its own for Ctrl-C; ours ends everything in order.
-        signal.signal(signal.SIGINT, lambda *_: stopping.set())
-        if script:
-            platform.orion.execute(script)
-        _announce(platform)
-        while not stopping.wait(1.0):
-            platform.orion.check()
-        output.note("stopping ...")
+    try:
+        with running(config, output.note, wait=False) as platform:
+            _announce(platform)
+            if script and not stopping.is_set():
+                platform.orion.execute(script)
+            _watch(platform, stopping)
+            back, known = platform.orion.engine.restored
+            output.note(STOPPING)
+        if back < known:
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        output.note("stopped before it was up")
+        raise
     output.note("stopped")
+
+
+def _watch(platform: Platform, stopping: threading.Event) -> None:
+    """Until somebody asks for the end; meanwhile, say how many statements are back."""
+    orion, told = platform.orion, (0, 0)
+    while not stopping.wait(0.5):
+        orion.check()
+        restored = orion.engine.restored
+        if restored != told:
+            told = restored
+            output.note(f"{told[0]} of {told[1]} statements are back")
 
 
 def _announce(platform: Platform) -> None:

@@ -19,7 +19,7 @@ import httpx
 
 from orion.clients.refusals import checked, error_of, unreachable
 from orion.clients.values import Result, dumped, row_of, types_of
-from orion.errors import ConfigError, OrionError, UserError
+from orion.errors import OrionError, UserError
 
 Entity = dict[str, Any]
 
@@ -44,14 +44,13 @@ def connect(
 
 def _running() -> str:
     from orion.config import load
-    from orion.hub.running import Running
+    from orion.hub.running import locate_server, not_running
 
     config = load()
-    found = Running.read(config.data)
+    found = locate_server(config)
     if found is None:
-        hint = "Start one with `orion up`, or give its URL."
-        raise ConfigError("NOT_RUNNING", f"No Orion runs on {config.data}.", hint=hint)
-    return found.url
+        raise not_running(config, "give its URL")
+    return found.running.url
 
 
 class Connection:
@@ -89,7 +88,7 @@ class Connection:
                 raise UserError(
                     "NOT_A_PULL_QUERY", "The query has no end: it follows the rows as they come.", hint=hint
                 )
-            return Result(rows.columns, rows.types, list(rows))
+            return Result(rows.columns, rows.types, list(rows), rows.warning)
 
     def push(self, sql: str, properties: Mapping[str, str] | None = None) -> PushRows:
         """Rows as they come: SELECT ... EMIT CHANGES, or PRINT. Closing it ends the query on the server."""
@@ -164,6 +163,7 @@ class PushRows:
         self.id: str | None = head["queryId"]
         self.columns: tuple[str, ...] = tuple(head["columnNames"])
         self.types = types_of(head)
+        self.warning: str | None = response.headers.get("Orion-Warning")
 
     def _read(self) -> Iterator[Any]:
         try:

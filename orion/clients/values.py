@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, assert_never
 
 from orion.ksql.parser import Parser
+from orion.moments import days_of, micros_of
 from orion.schema import Array, Decimal, Map, Scalar, SqlType, Struct
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Result:
     columns: tuple[str, ...]
     types: tuple[SqlType, ...]
     rows: list[list[Any]]
+    warning: str | None = None  # what is wrong with the tables that the rows come from: they may be old
 
     def __iter__(self) -> Iterator[list[Any]]:
         return iter(self.rows)
@@ -74,6 +76,8 @@ def value_of(value: Any, type_: SqlType) -> Any:
             return float(value)
         case Scalar.BYTES:
             return base64.b64decode(value)
+        case Scalar.DATE | Scalar.TIMESTAMP if value[:1] in "+-" or value.startswith("0000"):
+            return value  # before the year 1 or after 9999: Python has no value for it
         case Scalar.DATE:
             return dt.date.fromisoformat(value)
         case Scalar.TIME:  # within another type it is the milliseconds of the day
@@ -132,5 +136,9 @@ def _for_arrow(value: Any, type_: SqlType) -> Any:
             return [(key, _for_arrow(one, element)) for key, one in value.items()]
         case Struct(fields):
             return {field.name: _for_arrow(value[field.name], field.type) for field in fields}
+        case Scalar.DATE if isinstance(value, str):
+            return days_of(value)
+        case Scalar.TIMESTAMP if isinstance(value, str):
+            return micros_of(value) // 1000
         case _:
             return value

@@ -26,6 +26,7 @@ from orion.feeds.reading.entries import Found
 from orion.feeds.reading.lines import Dialect, header_of
 from orion.feeds.target import TargetOptions
 from orion.formats import VALUE, format_of
+from orion.moments import timestamp_sql
 from orion.options import understood
 from orion.plan.sources import ROWTIME, Connector, Serde, Source
 from orion.schema import Array, Column, Decimal, Map, Role, Scalar, Schema, SqlType, Struct, literal, quote, spark_type
@@ -311,7 +312,7 @@ def _time(cell: str, formats: tuple[str, ...]) -> str:
         tried = ", ".join(f"try_to_timestamp({cell}, {literal(pattern)})" for pattern in formats)
         return f"coalesce({tried})"
     number = f"{cell} RLIKE '^-?[0-9]{{5,}}$'"  # milliseconds; fewer digits are a year
-    return f"if({number}, timestamp_millis(try_cast({cell} AS BIGINT)), try_cast({cell} AS TIMESTAMP))"
+    return f"if({number}, {timestamp_sql(f'try_cast({cell} AS BIGINT)')}, try_cast({cell} AS TIMESTAMP))"
 
 
 def _as_glob(pattern: Any) -> str:

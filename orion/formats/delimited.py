@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from orion.errors import InternalError
 from orion.formats import Decoded
+from orion.formats.wire import ranges
 from orion.plan.sources import Serde
 from orion.schema import Column, Decimal, Scalar, SqlType, literal, quote, spark_type
 
@@ -53,7 +54,7 @@ def _read(cell: str, type_: SqlType) -> str:
         case Scalar.DATE:
             return f"date_from_unix_date(try_cast({cell} AS INT))"
         case Scalar.TIMESTAMP:
-            return f"timestamp_millis(try_cast({cell} AS BIGINT))"
+            return ranges.timestamp(f"try_cast({cell} AS BIGINT)")
         case Scalar() | Decimal():
             return f"try_cast({cell} AS {spark_type(type_)})"
         case _:

@@ -17,6 +17,8 @@ import re
 from collections.abc import Sequence
 
 from orion.formats import Decoded
+from orion.formats.wire import ranges
+from orion.moments import MILLIS
 from orion.plan.sources import Serde, is_alone
 from orion.schema import (
     Array,
@@ -39,7 +41,6 @@ _OPTIONS = f"map('mode', 'PERMISSIVE', 'columnNameOfCorruptRecord', '{_CORRUPT}'
 _GOOD, _BAD, _EMPTY = 0, 1, 2
 _ISO = r"^[+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9]{2}:[0-9]{2})$"
 _SHORT = 16  # a text of fewer characters is no such time, and a number of fewer digits is a TIMESTAMP
-_MOST_MILLIS = (2**63 - 1) // 1000  # Spark counts microseconds, and stops over a number that is too large
 
 
 def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> Decoded:
@@ -51,6 +52,8 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     fields = [f"{quote(s)} {_column_type(c)}" for c, spelled in zip(columns, names, strict=True) for s in spelled]
     schema = escaped(", ".join([*fields, f"{_CORRUPT} STRING"]))
     whole = f"concat('{{{escaped(_quoted(columns[0].name))}:', {text}, '}}')" if bare else text
+    if any(_holds_decimal(c.type) for c in columns) and any(c.spelling is not None for c in columns):
+        whole = f"CASE WHEN {text} NOT RLIKE {literal(_LONG_EXPONENT)} THEN {whole} END"
     parsed = f"from_json({whole}, '{schema}', {_OPTIONS})"
     fast = _fields([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)])
     slow = _slow(columns, text, bare=bare)
@@ -69,6 +72,8 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         gaps = " OR ".join(_gaps(f"r.c{at}", c.type) for at, c in enumerate(columns))
         again = f"r IS NULL OR (({gaps}) AND {other_case})"
         struct = f"reduce({once}, {unread}, (u, r) -> CASE WHEN {again} THEN {slow} ELSE {_row(str(_GOOD), 'r')} END)"
+    if any(c.spelling is not None for c in columns):  # written by others
+        struct = f"if({_misspelled(text)}, {_row(str(_BAD), f'CAST(NULL AS {_row_type(columns)})')}, {struct})"
     return Decoded(
         struct,
         tuple(f"{value}.it.c{at}" for at in range(len(columns))),
@@ -76,6 +81,35 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         "'not the JSON that was declared'",
         f"{value}.state = {_EMPTY}",
     )
+
+
+# To write the digits of 1e600000000 out, as Java does to round a decimal, takes minutes. The slow way doesn't.
+_LONG_EXPONENT = "[0-9.][eE][+-]?[0-9]{4}"
+
+
+def _holds_decimal(type_: SqlType) -> bool:
+    match type_:
+        case Decimal():
+            return True
+        case Array(element) | Map(_, element):
+            return _holds_decimal(element)
+        case Struct(fields):
+            return any(_holds_decimal(f.type) for f in fields)
+        case _:
+            return False
+
+
+# Half of a pair of surrogates, which stands for no character, in an escape that isn't itself escaped.
+_HALF = (
+    r"(?i)(?<!\\)(?:\\\\)*\\ud(?:[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})"
+    r"|(?<!\\ud[89ab][0-9a-f]{2}\\ud)[c-f][0-9a-f]{2})"
+)
+
+
+def _misspelled(text: str) -> str:
+    """A condition: the text has what no text can hold. Java would put question marks there, without a word."""
+    perhaps = " OR ".join(f"contains({text}, {literal(start)})" for start in (r"\ud", r"\uD"))
+    return f"(NOT is_valid_utf8({text}) OR (({perhaps}) AND {text} RLIKE {literal(_HALF)}))"
 
 
 def _row_type(columns: tuple[Column, ...]) -> str:
@@ -167,7 +201,7 @@ def _from_wire(value: str, type_: SqlType, depth: int = 0) -> str:
     x = f"x{depth}"
     match type_:
         case Scalar.TIMESTAMP:
-            return f"timestamp_millis({value})"
+            return ranges.timestamp(value)
         case Scalar.DATE:
             return f"date_from_unix_date({value})"
         case Array(element) if _is_special(element):
@@ -346,7 +380,7 @@ def _read(variant: str, type_: SqlType, depth: int = 0) -> str:
 
 def _moment(variant: str, number: str) -> str:
     """A TIMESTAMP from the variant's number, or from its text."""
-    bounded = f"CASE WHEN abs({number}) <= {_MOST_MILLIS} THEN {number} END"
+    bounded = f"CASE WHEN {number} BETWEEN {MILLIS[0]}L AND {MILLIS[1]}L THEN {number} END"
     text = f"try_variant_get({variant}, '$', 'string')"
     return f"timestamp_millis(coalesce({bounded}, {_iso(text)}))"
 

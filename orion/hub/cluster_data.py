@@ -27,6 +27,7 @@ from typing import IO
 
 from orion.errors import ConfigError, Conflict
 from orion.hub.ivy import Progress
+from orion.hub.running import Running
 
 HOST = "127.0.0.1"
 NEEDED_BYTES = 200_000_000
@@ -87,14 +88,8 @@ def claim(data: Path, name: str = "hub.lock") -> IO[str]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        lock.seek(0)
-        holder = lock.read().strip() or "unknown"
-        lock.close()
-        raise Conflict(
-            "DATA_IN_USE",
-            f"{data} is in use by another orion, process {holder}.",
-            hint="Stop that one, or give this one another folder with --data.",
-        ) from None
+        with lock:
+            raise _in_use(data, lock) from None
     with explained(data):
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
@@ -102,8 +97,36 @@ def claim(data: Path, name: str = "hub.lock") -> IO[str]:
     return lock
 
 
-def settle(data: Path, brokers: int, port: int, progress: Progress) -> tuple[Cluster, tuple[Node, ...]]:
-    """The cluster of this folder, made up now if the folder is new, with ports that are free."""
+def refuse_claimed(data: Path, name: str = "hub.lock") -> None:
+    """Raise where another orion has claimed the folder. Nothing is made, and nothing is claimed."""
+    try:
+        lock = (data / name).open(encoding="utf-8")
+    except OSError:
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _in_use(data, lock) from None
+
+
+def _in_use(data: Path, lock: IO[str]) -> Conflict:
+    lock.seek(0)
+    holder = lock.read().strip() or "unknown"
+    running = Running.read(data)
+    hint = "Stop that one, or give this one another folder with --data."
+    if running is not None:
+        hint = f"It answers at {running.url}: `orion sql` talks to it. {hint}"
+    return Conflict("DATA_IN_USE", f"{data} is in use by another orion, process {holder}.", hint=hint)
+
+
+def settle(
+    data: Path, brokers: int, port: int, progress: Progress, preferred: int = 0
+) -> tuple[Cluster, tuple[Node, ...]]:
+    """The cluster of this folder, made up now if the folder is new, with ports that are free.
+
+    `port` is asked for: it is this one or none. `preferred` is what a new cluster gets where it is free.
+    """
     with explained(data):
         known = _read(data)
         if known is None:
@@ -114,7 +137,7 @@ def settle(data: Path, brokers: int, port: int, progress: Progress) -> tuple[Clu
         for number in range(1, brokers + 1):
             _check_identity(data, number, known.cluster_id)
             _wait_for_earlier(data / f"broker-{number}", progress)
-        cluster = Cluster(known.cluster_id, brokers, _ports(known, port, progress))
+        cluster = Cluster(known.cluster_id, brokers, _ports(known, port, preferred, progress))
         _write(data, cluster)
         nodes = cluster.nodes(data)
         for node in nodes:
@@ -238,7 +261,7 @@ def _is_held(lock: Path) -> bool:
     return False
 
 
-def _ports(known: Cluster, port: int, progress: Progress) -> tuple[tuple[int, int], ...]:
+def _ports(known: Cluster, port: int, preferred: int, progress: Progress) -> tuple[tuple[int, int], ...]:
     """A requested port or none at all; otherwise the ports of last time where they are still free."""
     chosen: list[tuple[int, int]] = []
     for number in range(known.brokers):
@@ -250,15 +273,27 @@ def _ports(known: Cluster, port: int, progress: Progress) -> tuple[tuple[int, in
                 raise ConfigError("PORT_INVALID", f"There is no port {own}.", hint="Give hub.port a smaller number.")
             if not is_free(own):
                 raise port_taken(own)
-        elif own == 0 or not is_free(own):
+        elif own == 0:
+            own = _preferred_port(preferred, number, taken, progress)
+        elif not is_free(own):
             own, was = pick_port(taken), own
-            if was:
-                progress(f"port {was} of broker {number + 1} is taken now; it moves to {own}")
+            progress(f"port {was} of broker {number + 1} is taken now; it moves to {own}")
         taken.append(own)
         if controller == 0 or controller in taken or not is_free(controller):
             controller = pick_port([*taken, *range(port, port + known.brokers)])
         chosen.append((own, controller))
     return tuple(chosen)
+
+
+def _preferred_port(preferred: int, number: int, taken: Sequence[int], progress: Progress) -> int:
+    """The port that clients try first, for a broker that never had one; another where it is taken."""
+    wanted = preferred + number
+    if preferred and wanted <= 65535 and wanted not in taken and is_free(wanted):
+        return wanted
+    chosen = pick_port(taken)
+    if preferred:
+        progress(f"port {wanted} is taken: broker {number + 1} gets {chosen}, and keeps it")
+    return chosen
 
 
 def pick_port(taken: Sequence[int] = ()) -> int:

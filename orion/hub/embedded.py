@@ -29,6 +29,7 @@ from orion.hub.jars import kafka_classpath, quiet
 from orion.hub.java import Java, find
 
 READY_SECONDS = 60.0
+ATTEMPTS = 3  # to start on ports that weren't asked for
 ENDED_BY_TERM = (128 + signal.SIGTERM, 0)
 LOG_ENTRY = re.compile(r"[\d-]+ [\d:.]+ (?P<level>[A-Z]+) (?P<text>.+?)(?: \([\w$]+\))?$")
 HEAP_REFUSED = re.compile(r"^(?:Invalid|Too small) \w+ heap.*|^.*exceeds the maximum representable size", re.MULTILINE)
@@ -47,25 +48,43 @@ class EmbeddedCluster:
 
     @classmethod
     def start(
-        cls, data: Path, *, brokers: int = 1, port: int = 0, heap: str = "512m", progress: Progress = quiet
+        cls,
+        data: Path,
+        *,
+        brokers: int = 1,
+        port: int = 0,
+        preferred: int = 0,
+        heap: str = "512m",
+        progress: Progress = quiet,
     ) -> EmbeddedCluster:
         """Run the cluster of a data folder, which is made when it is new, and wait until it answers."""
         data = data.absolute()
         cluster = cls(data, cluster_data.claim(data))
         try:
             java, classpath = find(), kafka_classpath(progress)
-            described, nodes = cluster_data.settle(data, brokers, port, progress)
-            with cluster_data.explained(data):
-                for node in nodes:
-                    broker_settings.write(node, nodes)
-                cluster._format(nodes, broker_settings.format_command(java, classpath, described.cluster_id))
+            for left in reversed(range(ATTEMPTS)):
+                described, nodes = cluster_data.settle(data, brokers, port, progress, preferred)
                 progress(f"starting Kafka with {brokers} broker{'s' * (brokers > 1)}")
-                cluster._launch(nodes, java, classpath, heap)
-            cluster._wait_until_ready()
+                try:
+                    cluster._run(nodes, described.cluster_id, java, classpath, heap)
+                    break
+                except ConfigError as error:
+                    # Another process took a port after it was found to be free: the next attempt finds another one.
+                    if error.code != "PORT_TAKEN" or port or not left:
+                        raise
+                    cluster._end_brokers()
         except BaseException:
             cluster.stop()
             raise
         return cluster
+
+    def _run(self, nodes: Sequence[Node], cluster_id: str, java: Java, classpath: Sequence[Path], heap: str) -> None:
+        with cluster_data.explained(self._data):
+            for node in nodes:
+                broker_settings.write(node, nodes)
+            self._format(nodes, broker_settings.format_command(java, classpath, cluster_id))
+            self._launch(nodes, java, classpath, heap)
+        self._wait_until_ready(cluster_id)
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -80,6 +99,10 @@ class EmbeddedCluster:
 
     def stop(self) -> None:
         """End the brokers, gently at first. May be called again."""
+        self._end_brokers()
+        self._lock.close()
+
+    def _end_brokers(self) -> None:
         for broker in self._brokers:
             broker.let_go()
         codes = [broker.wait() for broker in self._brokers]
@@ -88,7 +111,6 @@ class EmbeddedCluster:
             with suppress(OSError):  # without it the next start is slower, no more
                 broker_settings.keep_archive(*self._archive)
         self._archive = None
-        self._lock.close()
 
     def __enter__(self) -> Self:
         return self
@@ -124,15 +146,15 @@ class EmbeddedCluster:
             self._brokers.append(_Broker(node, command))
         self.bootstrap = ",".join(f"{HOST}:{node.port}" for node in nodes)
 
-    def _wait_until_ready(self) -> None:
-        """Until every broker takes connections and the cluster counts all of them."""
+    def _wait_until_ready(self, cluster_id: str) -> None:
+        """Until every broker takes connections and the cluster, not another one on its ports, counts all of them."""
         deadline = time.monotonic() + READY_SECONDS
         ports = [broker.node.port for broker in self._brokers]
         while not all(_answers(port) for port in ports):
             self._go_on_waiting(deadline)
         quick = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200, "log_level": 0}
         client = AdminClient({"bootstrap.servers": self.bootstrap, **quick})
-        while _count(client) < len(self._brokers):
+        while _count(client, cluster_id) < len(self._brokers):
             self._go_on_waiting(deadline)
 
     def _go_on_waiting(self, deadline: float) -> None:
@@ -219,8 +241,9 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _count(client: AdminClient) -> int:
+def _count(client: AdminClient, cluster_id: str) -> int:
+    """How many brokers of this cluster are there."""
     try:
-        return len(client.list_topics(timeout=1).brokers)
+        return len(client.list_topics(timeout=1).brokers) if client.cluster_id(timeout=1) == cluster_id else 0
     except KafkaException:
         return 0

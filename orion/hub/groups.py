@@ -6,9 +6,10 @@ These functions speak librdkafka and let its errors through; `Kafka` calls them 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 from confluent_kafka import (
     OFFSET_INVALID,
@@ -19,7 +20,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._group import ConsumerGroupDescription
+from confluent_kafka.admin._group import ConsumerGroupDescription, ListConsumerGroupsResult
 
 from orion.hub import topics
 from orion.hub.kafka_errors import TOPIC_MISSING
@@ -100,24 +101,51 @@ class Moved:
     after: int
 
 
-def listing(admin: AdminClient) -> list[Group]:
-    """All groups, by name. A broker that has just started reads its groups first, and is asked again."""
+T = TypeVar("T")
+# What a broker says that doesn't know yet, or still reads, which groups it coordinates.
+_COORDINATOR_COMES = frozenset(
+    {
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+
+
+def ask_coordinator(ask: Callable[[], T]) -> T:
+    """What a group's coordinator answers. One that is new, moves, or still reads its groups is asked again."""
     end = time.monotonic() + TIMEOUT
-    while (result := admin.list_consumer_groups(request_timeout=TIMEOUT).result()).errors:
-        error = result.errors[0]
-        known = error.args[0] if isinstance(error, KafkaException) else error
-        if known.code() != KafkaError.COORDINATOR_LOAD_IN_PROGRESS or time.monotonic() > end:
-            raise KafkaException(known)
-        time.sleep(0.1)
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in _COORDINATOR_COMES or time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+def listing(admin: AdminClient) -> list[Group]:
+    """All groups, by name."""
+
+    def ask() -> ListConsumerGroupsResult:
+        result: ListConsumerGroupsResult = admin.list_consumer_groups(request_timeout=TIMEOUT).result()
+        if result.errors:
+            error = result.errors[0]
+            raise error if isinstance(error, KafkaException) else KafkaException(error)
+        return result
+
+    result = ask_coordinator(ask)
     return sorted(
-        (Group(found.group_id, _STATES.get(found.state, "unknown"), found.type.name.lower()) for found in result.valid),
+        (Group(one.group_id, _STATES.get(one.state, "unknown"), one.type.name.lower()) for one in result.valid or ()),
         key=lambda group: group.name,
     )
 
 
 def describe(admin: AdminClient, name: str) -> GroupDetail:
     """One group. Kafka calls a group it has never heard of dead: without an offset it isn't there."""
-    found: ConsumerGroupDescription = admin.describe_consumer_groups([name], request_timeout=TIMEOUT)[name].result()
+    found: ConsumerGroupDescription = ask_coordinator(
+        lambda: admin.describe_consumer_groups([name], request_timeout=TIMEOUT)[name].result()
+    )
     group = Group(name, _STATES.get(found.state, "unknown"), found.type.name.lower())
     members = tuple(
         Member(
@@ -138,7 +166,9 @@ def move(admin: AdminClient, name: str, topic: str, to: Mapping[int, int]) -> No
     """Commit offsets in the group's name; the broker refuses while it has members."""
     places = [TopicPartition(topic, partition, offset) for partition, offset in to.items()]
     request = ConsumerGroupTopicPartitions(name, places)
-    done = admin.alter_consumer_group_offsets([request], request_timeout=TIMEOUT)[name].result()
+    done = ask_coordinator(
+        lambda: admin.alter_consumer_group_offsets([request], request_timeout=TIMEOUT)[name].result()
+    )
     for place in done.topic_partitions or []:
         if place.error is not None:
             raise KafkaException(place.error)
@@ -146,7 +176,9 @@ def move(admin: AdminClient, name: str, topic: str, to: Mapping[int, int]) -> No
 
 def _committed(admin: AdminClient, name: str) -> dict[tuple[str, int], int]:
     request = ConsumerGroupTopicPartitions(name)
-    found = admin.list_consumer_group_offsets([request], request_timeout=TIMEOUT)[name].result()
+    found = ask_coordinator(
+        lambda: admin.list_consumer_group_offsets([request], request_timeout=TIMEOUT)[name].result()
+    )
     return {
         (place.topic, place.partition): place.offset
         for place in found.topic_partitions or []
@@ -177,4 +209,4 @@ def _ends(admin: AdminClient, topic: str) -> dict[int, int]:
 
 def delete(admin: AdminClient, name: str) -> None:
     """Forget a group; Kafka refuses while it has members."""
-    admin.delete_consumer_groups([name], request_timeout=TIMEOUT)[name].result()
+    ask_coordinator(lambda: admin.delete_consumer_groups([name], request_timeout=TIMEOUT)[name].result())

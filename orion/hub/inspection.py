@@ -11,11 +11,14 @@ from enum import Enum
 
 from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
+from confluent_kafka.admin._group import ConsumerGroupDescription
 from confluent_kafka.cimpl import NewTopic
 
+from orion.hub.groups import ask_coordinator
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import translated
 from orion.hub.topics import TIMEOUT
+from orion.security.names import check_settings, check_topic, is_fit
 
 _STATES: dict[Enum, str] = {
     ConsumerGroupState.PREPARING_REBALANCING: "PREPARING_REBALANCE",
@@ -61,6 +64,7 @@ class GroupView:
 
 def topic_settings(kafka: Kafka, topic: str) -> list[Setting]:
     """Every setting of a topic, by name."""
+    check_topic(topic)
     with translated(kafka.subject(topic=topic)):
         return _settings(kafka, ConfigResource(ConfigResource.Type.TOPIC, topic))
 
@@ -75,6 +79,11 @@ def alter_topic_settings(
     kafka: Kafka, topic: str, config: Mapping[str, str | None], *, validate_only: bool = False
 ) -> None:
     """Set some, and give those with None back to the broker's default; or only ask whether that could be done."""
+    check_topic(topic)
+    check_settings(config)
+    if not config:  # the client takes no request without a change
+        topic_settings(kafka, topic)
+        return
     entries = [
         ConfigEntry(
             name,
@@ -92,6 +101,8 @@ def alter_topic_settings(
 
 def validate_topic(kafka: Kafka, name: str, partitions: int, replication: int, config: Mapping[str, str]) -> None:
     """Raise what would keep a topic from being made."""
+    check_topic(name)
+    check_settings(config)
     topic = NewTopic(name, partitions, replication, config=dict(config))
     with translated(kafka.subject(topic=name)):
         kafka.admin.create_topics([topic], validate_only=True, request_timeout=TIMEOUT)[name].result()
@@ -106,11 +117,11 @@ def controller(kafka: Kafka) -> int | None:
 
 def groups(kafka: Kafka, names: Sequence[str]) -> list[GroupView]:
     """Groups with their members, in the order of their names; asked for in one request."""
+    names = [name for name in names if is_fit(name)]  # some other client may have made one that this can't ask for
     if not names:
         return []
     with translated(kafka.subject(group=names[0])):
-        asked = kafka.admin.describe_consumer_groups(list(names), request_timeout=TIMEOUT)
-        found = [asked[name].result() for name in sorted(names)]
+        found = ask_coordinator(lambda: _described(kafka, names))
     return [
         GroupView(
             name=one.group_id,
@@ -132,6 +143,11 @@ def groups(kafka: Kafka, names: Sequence[str]) -> list[GroupView]:
         )
         for one in found
     ]
+
+
+def _described(kafka: Kafka, names: Sequence[str]) -> list[ConsumerGroupDescription]:
+    asked = kafka.admin.describe_consumer_groups(list(names), request_timeout=TIMEOUT)
+    return [asked[name].result() for name in sorted(names)]
 
 
 def _settings(kafka: Kafka, resource: ConfigResource) -> list[Setting]:

@@ -23,6 +23,7 @@ from orion.hub.groups import Group, GroupDetail, Moved
 from orion.hub.kafka_errors import LOGGER, Subject, group_active, translated, unreachable
 from orion.hub.records import Position
 from orion.hub.topics import TIMEOUT, Topic, TopicDetail
+from orion.security.names import check_group, check_settings, check_topic, check_topics, is_fit
 
 DEFAULT_REPLICATION = -1
 # librdkafka insists on a group id even for a consumer that is only ever assigned partitions; it never reaches a broker.
@@ -55,8 +56,10 @@ class Kafka:
 
     def producer(self, **settings: Any) -> Producer:
         """A producer that places keys as Java and Spark do; settings are librdkafka's: `**{"linger.ms": 5}`."""
+        chosen = {**self._common, **settings, "partitioner": "murmur2_random"}
+        check_settings(chosen)
         with self._translated():
-            return Producer({**self._common, **settings, "partitioner": "murmur2_random"}, logger=LOGGER)
+            return Producer(chosen, logger=LOGGER)
 
     def consumer(self, group: str | None, **settings: Any) -> Consumer:
         """A consumer of committed records that commits nothing unless told, from the start where it has no offset.
@@ -64,14 +67,16 @@ class Kafka:
         Without a group it is to be assigned partitions, not subscribed.
         """
         defaults = {
-            "group.id": group or _NO_GROUP,
+            "group.id": _NO_GROUP if group is None else group,
             "isolation.level": "read_committed",
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "fetch.queue.backoff.ms": 50,
         }
+        chosen = {**self._common, **defaults, **settings}
+        check_settings(chosen)
         with self._translated(group=group):
-            return Consumer({**self._common, **defaults, **settings}, logger=LOGGER)
+            return Consumer(chosen, logger=LOGGER)
 
     # -- the cluster
 
@@ -111,6 +116,7 @@ class Kafka:
 
     def present(self, names: Sequence[str]) -> dict[str, Topic]:
         """Those of the named topics that exist; raises when the cluster can't be asked."""
+        check_topics(names)
         with self._translated():
             return {topic.name: topic for topic in on_topics.present(self.admin, names)}
 
@@ -134,6 +140,7 @@ class Kafka:
     ) -> bool:
         """Make a topic, with the cluster's replication unless told; false when it is there and may be."""
         copies = DEFAULT_REPLICATION if replication is None else replication
+        check_settings(config or {})
         try:
             with self._translated(topic=name):
                 on_topics.create(self.admin, name, partitions, copies, config or {})
@@ -162,6 +169,7 @@ class Kafka:
         partitions: int | None = None,
     ) -> None:
         """Set some settings, give others back to the broker's default, add partitions up to a number."""
+        check_settings({**(config or {}), **dict.fromkeys(remove)})
         with self._translated(topic=name):
             on_topics.alter(self.admin, name, config or {}, remove, partitions)
 
@@ -193,6 +201,7 @@ class Kafka:
 
     def ends_of(self, names: Collection[str]) -> dict[str, dict[int, int]]:
         """Where the partitions of several topics end; topics that aren't there are left out."""
+        check_topics(names)
         with self._translated():
             there = on_topics.present(self.admin, sorted(names))
             return on_topics.offsets_of(self.admin, there, on_topics.END)
@@ -238,7 +247,7 @@ class Kafka:
     def describe_groups(self) -> list[GroupDetail]:
         """All there are; one that goes while it is asked for is none of them."""
         found: list[GroupDetail] = []
-        for group in self.groups():
+        for group in filter(lambda one: is_fit(one.name), self.groups()):
             with suppress(NotFound):
                 found.append(self.describe_group(group.name))
         return found
@@ -284,6 +293,10 @@ class Kafka:
         return Subject(self.bootstrap, topic, group, self._group_names if group and not topic else self._topic_names)
 
     def _translated(self, topic: str | None = None, group: str | None = None) -> Any:
+        if topic is not None:
+            check_topic(topic)
+        if group is not None:
+            check_group(group)
         return translated(self.subject(topic, group))
 
     def _topic_names(self) -> list[str]:

@@ -62,6 +62,8 @@ _REJECTED: dict[int, tuple[str, str]] = {
     KafkaError.INVALID_REPLICATION_FACTOR: ("INVALID_REPLICATION", "Ask for no more replicas than there are brokers."),
     KafkaError.TOPIC_EXCEPTION: ("INVALID_TOPIC_NAME", "Use at most 249 of: letters, digits, '.', '_' and '-'."),
     KafkaError.INVALID_GROUP_ID: ("INVALID_GROUP_NAME", "Give the group a name that isn't empty."),
+    KafkaError.INVALID_RECORD: ("RECORD_REFUSED", "A compacted topic takes no record without a key."),
+    KafkaError.INVALID_TIMESTAMP: ("RECORD_REFUSED", "Give it a time that is near the broker's, or none."),
 }
 
 
@@ -141,7 +143,9 @@ def _refused(code: int, text: str) -> OrionError | None:
 
 
 def _other(error: KafkaError, text: str) -> OrionError:
-    return ExternalError("KAFKA_ERROR", f"{text} ({error.name()})", retry_after=1.0 if error.retriable() else None)
+    # A client that had to be replaced, as when a topic was made anew under it, takes what it still had with it.
+    passing = error.retriable() or error.code() == KafkaError._DESTROY
+    return ExternalError("KAFKA_ERROR", f"{text} ({error.name()})", retry_after=1.0 if passing else None)
 
 
 def unreachable(bootstrap: str, reason: str) -> ExternalError:

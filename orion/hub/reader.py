@@ -12,6 +12,7 @@ from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import translate, translated
 from orion.hub.leaving import leave
 from orion.hub.records import Place, Position, Record
+from orion.security.names import check_topics
 
 Commit = Literal["auto", "sync", "async", "async-sync"]
 Isolation = Literal["read_committed", "read_uncommitted"]
@@ -47,6 +48,7 @@ class Reader:
         self._commit_mode: Commit = commit
         self._group = group
         self._topics = [topic] if isinstance(topic, str) else list(topic)
+        check_topics(self._topics)
         self._subject = kafka.subject(topic=", ".join(self._topics))
         self._told_assigned, self._told_revoked = on_assign, on_revoke
         self._settled = group is None  # it knows all that its group has told it

@@ -15,6 +15,7 @@ from orion.errors import ExternalError, OrionError
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translate, translated
 from orion.hub.records import Outgoing, Place, Receipt
+from orion.security.names import check_header, check_topic
 
 Report = Callable[[Receipt | OrionError], None]
 # Asked for so that the client knows the cluster: it exists, or will with the first transaction.
@@ -50,6 +51,7 @@ class Sender:
         Also makes the client know the cluster: it asks for its producer id before it has a connection, and then waits
         half a second or a whole one to ask again. With this in hand the first record is answered at once.
         """
+        check_topic(topic)
         deadline = time.monotonic() + patience
         with translated(self._subject(topic)):
             while True:
@@ -60,6 +62,9 @@ class Sender:
 
     def send(self, topic: str, record: Outgoing, report: Report | None = None) -> None:
         """Hand a record over, waiting for room when the queue is full. Raises when it isn't even queued."""
+        check_topic(topic)
+        for name, _ in record.headers:
+            check_header(name)
         arguments: dict[str, Any] = {"value": record.value, "key": record.key, "headers": list(record.headers)}
         if record.timestamp is not None:
             arguments["timestamp"] = record.timestamp

@@ -16,6 +16,7 @@ from orion.errors import Conflict
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import translate, translated
 from orion.hub.records import Place, Record
+from orion.security.names import check_pattern, check_place, check_topics
 
 BEGINNING: int = OFFSET_BEGINNING
 END: int = OFFSET_END
@@ -48,17 +49,21 @@ class Subscription:
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Share topics with the other members of the group; what was subscribed before is left."""
+        check_topics(topics)
         self._choose("topics")
         self._subscribed(topics)
 
     def subscribe_pattern(self, pattern: str) -> None:
         """The same with all topics whose whole name fits the pattern, those that come later included."""
+        check_pattern(pattern)
         self._choose("pattern")
         # Extended expressions of POSIX know no \\d.
         self._subscribed([f"^({pattern.replace(chr(92) + 'd', '[0-9]')})$"])
 
     def assign(self, places: Sequence[Place]) -> None:
         """Read these partitions, whatever others read: from where the group is, or from its end of the topic."""
+        for place in places:
+            check_place(place)
         self._choose("partitions")
         with translated(self._subject):
             self._consumer.assign([TopicPartition(*place) for place in places])
@@ -121,6 +126,7 @@ class Subscription:
 
     def seek(self, place: Place, offset: int) -> None:
         """Go on from an offset of a partition it has; BEGINNING and END are offsets, too."""
+        check_place(place, offset)
         if place not in self.assignment:
             raise Conflict("NOT_ASSIGNED", f"No current assignment for partition {place[0]}-{place[1]}.")
         if offset in (BEGINNING, END):
@@ -154,10 +160,12 @@ class Subscription:
         """Commit the next offset of each partition, with a word about it if there is one; waits for the broker."""
         if not offsets:
             return
+        for place, (offset, note) in offsets.items():
+            check_place(place, offset, note)
         with translated(self._subject):
-            for place in self._consumer.commit(offsets=_places(offsets), asynchronous=False):
-                if place.error is not None:
-                    raise KafkaException(place.error)
+            for done in self._consumer.commit(offsets=_places(offsets), asynchronous=False):
+                if done.error is not None:
+                    raise KafkaException(done.error)
 
     def store(self, offsets: Mapping[Place, int]) -> None:
         """Leave next offsets to the client's own commits; those of a partition it has no more belong to another."""
@@ -172,6 +180,8 @@ class Subscription:
 
     def committed(self, places: Sequence[Place]) -> dict[Place, tuple[int, str | None]]:
         """What the group has committed, and the word about it, of those that it has committed at all."""
+        for place in places:
+            check_place(place)
         wanted = [TopicPartition(*place) for place in places]
         with translated(self._subject):
             found = self._consumer.committed(wanted, timeout=_TIMEOUT_S) if wanted else []

@@ -6,16 +6,18 @@ for text in ksql.split(script):
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 
 from orion.errors import SqlError
+from orion.ksql import limits
 from orion.ksql.context import Context, Statement
 from orion.ksql.parser import Parser
 from orion.ksql.session import Session
 from orion.ksql.statements import parse_statement
 from orion.ksql.statements.custom_type import CreateType
 from orion.ksql.statements.variable import Variable
-from orion.ksql.tokens import Kind, tokenize
+from orion.ksql.tokens import Kind, scan
 from orion.ksql.variables import substitute
 from orion.options import masked
 from orion.plan.catalog import Catalog
@@ -24,29 +26,31 @@ from orion.plan.steps import Plan
 
 __all__ = ["Session", "check_syntax", "compile", "is_complete", "split"]
 
+limits.allow_depth()
+
 
 def split(script: str) -> list[str]:
     """The statements of a script, each with the comments before it and without its semicolon."""
     statements: list[str] = []
     start = 0
     has_words = False
-    for token in tokenize(script):
-        if token.kind is Kind.END or token.is_symbol(";"):
+    for token in scan(script):
+        if token[0] == ";":
             if has_words:
-                statements.append(script[start : token.span.start].strip())
-            start, has_words = token.span.end, False
+                statements.append(script[start : token.start()].strip())
+            start, has_words = token.end(), False
         else:
             has_words = True
-    return statements
+    return [*statements, script[start:].strip()] if has_words else statements
 
 
 def is_complete(script: str) -> bool:
     """Whether the script ends with a semicolon, comments aside."""
     try:
-        tokens = tokenize(script)
+        last = deque(scan(script), maxlen=1)
     except SqlError:
         return False
-    return len(tokens) < 2 or tokens[-2].is_symbol(";")
+    return not last or last[0][0] == ";"
 
 
 def check_syntax(texts: Iterable[str], catalog: Catalog, variables: Mapping[str, str] | None = None) -> None:
@@ -83,11 +87,14 @@ def compile(
         outcome = statement.plan(context)
     except SqlError as error:
         raise error.with_text(masked(text)) from None
+    except RecursionError:
+        raise limits.too_deep(None, masked(text)) from None
     shown = masked(text)
     return Plan(shown, outcome) if isinstance(outcome, tuple) else Plan(shown, (), outcome)
 
 
 def _parse(text: str, catalog: Catalog) -> Statement:
+    limits.refuse_long(text)
     parser = Parser(text, {name: custom.type for name, custom in catalog.types.items()}, catalog.functions)
     try:
         statement = parse_statement(parser)
@@ -96,4 +103,6 @@ def _parse(text: str, catalog: Catalog) -> Statement:
             parser.fail("the end of the statement")
     except SqlError as error:
         raise error.with_text(masked(text)) from None
+    except RecursionError:
+        raise limits.too_deep(parser.token.span, masked(text)) from None
     return statement

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
 from orion.errors import BindError
@@ -13,16 +14,13 @@ from orion.ksql.bind import bind, function_of, require_boolean
 from orion.ksql.context import Context
 from orion.ksql.functions import functions
 from orion.ksql.inputs import Rows
-from orion.ksql.projection import check_columns, key_items, keys_first, names_of, same
+from orion.ksql.late_rows import default_grace_ms
+from orion.ksql.projection import check_columns, identity, key_items, keys_first, names_of
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
 from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation, is_stateful
 from orion.plan.sources import WINDOW_BOUNDS, Kind, Window, WindowKind
 from orion.schema import Column, Role, Schema, SqlType, quote
-
-DAY_MS = 86_400_000
-# A window takes late rows for a day after its end unless the statement says otherwise.
-DEFAULT_GRACE_MS = DAY_MS
 
 
 def aggregate(
@@ -128,7 +126,7 @@ def window_of(clause: ast.WindowClause | None) -> Window | None:
     kept = clause.size_ms + (clause.grace_ms or 0)
     if clause.retention_ms is not None and clause.retention_ms < kept:
         raise BindError("INVALID_WINDOW", "RETENTION must be at least SIZE plus GRACE PERIOD.", span=clause.span)
-    grace = clause.grace_ms if clause.grace_ms is not None else DEFAULT_GRACE_MS
+    grace = default_grace_ms(clause.size_ms) if clause.grace_ms is None else clause.grace_ms
     return Window(WindowKind(clause.kind), clause.size_ms, advance, grace)
 
 
@@ -147,6 +145,12 @@ class Folding:
     properties: Mapping[str, str] = field(default_factory=dict)
     calls: list[AggregateCall] = field(default_factory=list)
     _seen: dict[ast.Expression, str] = field(default_factory=dict)
+    _columns: dict[str, SqlType] = field(init=False)  # of the folded rows
+    _places: dict[ast.Expression, int] = field(init=False)  # of the groups
+
+    def __post_init__(self) -> None:
+        self._columns = {f"__k{at}": expr.type for at, (_, expr) in enumerate(self.groups)}
+        self._places = {identity(group): at for at, (group, _) in reversed(list(enumerate(self.groups)))}
 
     def key_columns(self) -> tuple[Named, ...]:
         return tuple(Named(f"__k{at}", expr) for at, (_, expr) in enumerate(self.groups))
@@ -161,24 +165,23 @@ class Folding:
 
     def _shown(self, expr: Expr) -> Expr:
         """The expression with what the folded columns stand for in its text, as it was written."""
-        texts = {k.name: k.expr.text for k in self.key_columns()}
-        texts |= {c.name: _call_text(c) for c in self.calls}
-        return replace(expr, text=re.sub(r"__[ka]\d+", lambda m: texts[m.group()], expr.text))
+
+        def written(found: re.Match[str]) -> str:
+            at = int(found[2])
+            return self.groups[at][1].text if found[1] == "k" else _call_text(self.calls[at])
+
+        return replace(expr, text=re.sub(r"__([ka])(\d+)", written, expr.text))
 
     def _scope(self, window: Window | None) -> Scope:
-        columns: dict[str, SqlType] = {n.name: n.expr.type for n in self.key_columns()}
-        columns |= {c.name: c.type for c in self.calls}
-        if window:
-            columns |= WINDOW_BOUNDS
-        return Scope(columns)
+        return Scope(ChainMap(self._columns, dict(WINDOW_BOUNDS)) if window else self._columns)
 
     def _over_folded(self, node: ast.Expression, window: Window | None) -> ast.Expression:
         """The expression with groups and aggregates replaced by the columns that hold them."""
 
         def change(inner: ast.Expression) -> ast.Expression | None:
-            for at, (group, _) in enumerate(self.groups):
-                if same(inner, group):
-                    return ast.Name(f"__k{at}", span=inner.span)
+            at = self._places.get(identity(inner))
+            if at is not None:
+                return ast.Name(f"__k{at}", span=inner.span)
             if is_aggregate(inner):
                 assert isinstance(inner, ast.Call)
                 return ast.Name(self._call(inner), span=inner.span)
@@ -187,10 +190,10 @@ class Folding:
             return None
 
         folded = rewrite(node, change)
-        self._refuse_ungrouped(folded, {*self._scope(window).columns})
+        self._refuse_ungrouped(folded, self._scope(window).columns)
         return folded
 
-    def _refuse_ungrouped(self, folded: ast.Expression, known: set[str]) -> None:
+    def _refuse_ungrouped(self, folded: ast.Expression, known: Container[str]) -> None:
         for inner in walk(folded):
             # An unknown function or column is that, first of all.
             if isinstance(inner, ast.Call):
@@ -212,6 +215,7 @@ class Folding:
                 raise BindError("NESTED_AGGREGATE", "An aggregate can't hold another one.", span=arg.span)
         name = f"__a{len(self.calls)}"
         self.calls.append(self._bound_call(node, name))
+        self._columns[name] = self.calls[-1].type
         self._seen[node] = name
         return name
 

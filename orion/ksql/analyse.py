@@ -12,7 +12,7 @@ from orion.ksql.context import Context
 from orion.ksql.exploding import exploded
 from orion.ksql.inputs import InputColumn, Rows, canonical, renamed, rows_of, select_items
 from orion.ksql.joining import join
-from orion.ksql.projection import check_columns, key_items, keys_first, names_of, refuse_untyped, same
+from orion.ksql.projection import check_columns, identity, key_items, keys_first, names_of, refuse_untyped
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate
 from orion.plan.prune import pruned
@@ -266,8 +266,8 @@ def _every_column(query: ast.Query, rows: Rows, item: ast.SelectItem, bounds: bo
         columns[at:at] = [ast.Name(name, span=item.span) for name in WINDOW_BOUNDS]
     if not query.partition_by or all(is_null(p) for p in query.partition_by):
         return columns
-    others = [*columns, *(i.expression for i in query.items)]
-    new = [key for key in query.partition_by if not any(same(key, other) for other in others)]
+    others = {identity(other) for other in (*columns, *(i.expression for i in query.items))}
+    new = [key for key in query.partition_by if identity(key) not in others]
     keys = len(rows.schema.key)
     return [*new, *columns[keys:], *columns[:keys]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal as Number
 from enum import StrEnum
+from typing import Any, cast
 
 from orion.errors import Span
 from orion.ksql.functions.declare import Function
@@ -19,6 +20,12 @@ NOWHERE = Span(0, 0)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     span: Span = field(default=NOWHERE, compare=False)
+
+
+def held(node: Node) -> list[Any]:
+    """What a node holds, but for its place: expressions, tuples of them, and plain values."""
+    names = cast("tuple[str, ...]", node.__match_args__)
+    return [getattr(node, name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal as Number
 from math import isfinite
 from typing import NoReturn, assert_never
 
 from orion.errors import BindError, Span, hint_nearest
-from orion.ksql import ast, casts, coercion, lambdas
+from orion.ksql import ast, casts, coercion, lambdas, limits
 from orion.ksql.coercion import is_null as is_null
+from orion.ksql.extents import most_values, refuse_too_large
 from orion.ksql.functions import functions, signatures
 from orion.ksql.functions.declare import Function, Kind, Overload
 from orion.ksql.parser import Parser
 from orion.ksql.python_functions import refuse_in_lambda
-from orion.ksql.scope import CONSTANTS, Scope
+from orion.ksql.scope import Scope, constants
 from orion.plan.relations import Expr
 from orion.schema import (
     Array,
@@ -36,10 +38,20 @@ from orion.schema import (
 def constant(text: str) -> Expr:
     """A constant expression, from its text."""
     parser = Parser(text)
-    return bind(parser.expression(), CONSTANTS)
+    return bind(parser.expression(), constants())
 
 
 def bind(node: ast.Expression, scope: Scope) -> Expr:
+    known = scope.bound.get(id(node))
+    if known is not None:
+        return known[1]
+    made = _bind(node, scope)
+    limits.refuse_large(made.spark, node.span)
+    scope.bound[id(node)] = (node, made)
+    return made
+
+
+def _bind(node: ast.Expression, scope: Scope) -> Expr:
     match node:
         case ast.Literal():
             return _literal(node)
@@ -112,10 +124,16 @@ def _literal(node: ast.Literal) -> Expr:
         case Number():
             digits = value.as_tuple()
             scale = max(0, -int(digits.exponent))
-            precision = max(len(digits.digits), scale) or 1
+            # Below one the zero before the point counts: 0.5 and 0.05 are DECIMAL(2, 1) and DECIMAL(3, 2).
+            precision = min(scale + 1, casts.MAX_PRECISION) if abs(value) < 1 else len(digits.digits)
+            precision = max(precision, scale)
             if precision > casts.MAX_PRECISION:
-                raise BindError("NUMBER_TOO_LARGE", f"{value:f} doesn't fit into DECIMAL.", span=node.span)
-            return Expr(f"{value:f}BD", Decimal(precision, scale), f"{value:f}")
+                raise BindError(
+                    "NUMBER_TOO_LARGE", f"The number has {precision} digits, and DECIMAL holds 38.", span=node.span
+                )
+            type_ = Decimal(precision, scale)
+            spark = f"{value:f}BD" if abs(value) >= 1 else f"CAST({value:f}BD AS {spark_type(type_)})"
+            return Expr(spark, type_, f"{value:f}")
         case str():
             return Expr(literal(value), Scalar.STRING, "'" + value.replace("'", "''") + "'")
         case _:
@@ -353,7 +371,7 @@ def _constructor(node: ast.ArrayOf | ast.MapOf | ast.StructOf, scope: Scope) -> 
             )
         case ast.StructOf(fields):
             names = [name for name, _ in fields]
-            twice = next((n for n in names if names.count(n) > 1), None)
+            twice = next((n for n, times in Counter(names).items() if times > 1), None)
             if twice is not None:
                 raise BindError("DUPLICATE_FIELD", f"The STRUCT has two fields {twice}.", span=node.span)
             return coercion.struct_of([(name, coercion.shaped(v, inside(v).type, inside)) for name, v in fields])
@@ -419,12 +437,13 @@ def _call(node: ast.Call, scope: Scope) -> Expr:
         )
     if any(isinstance(a, ast.Lambda) for a in node.args):
         return lambdas.call(function, node, scope, bind)
+    refuse_too_large(node, len(scope.lambdas))
     bound = [bind(a, scope) for a in node.args]
     chosen, ready, type_ = choose(function, node.args, bound, node.span)
     text = f"{function.name}({', '.join(b.text for b in bound)})"
     try:
         args = [casts.canonical(r.spark, r.type) if function.by_value else r.spark for r in ready]
-        spark = f"({chosen.lower(args)})"
+        spark = f"({chosen.lower(args, most_values(function.name, len(scope.lambdas)))})"
     except BindError as error:
         error.span = error.span or node.span
         raise

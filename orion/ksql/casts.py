@@ -7,6 +7,7 @@ import re
 from orion.errors import BindError, Span
 from orion.ksql import ast
 from orion.ksql.functions.signatures import common_type
+from orion.moments import midnight_sql
 from orion.plan.relations import Expr
 from orion.schema import (
     TEMPORAL,
@@ -25,6 +26,9 @@ from orion.schema import (
 MAX_PRECISION = 38
 _LEAST_SCALE = 6  # of a result that has too many digits: those of the fraction go first, down to these
 _WHOLE = r"^\\s*[+-]?[0-9]+\\s*$"
+# With an exponent of three digits at most: Java would write out all digits of 1e600000000, for minutes.
+_DECIMAL = r"^\\s*[+-]?[0-9.]+([eE][+-]?[0-9]{1,3})?\\s*$"
+_CLOCK = r"^[0-9]{1,2}(:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]{1,9})?)?)?$"
 _DIGITS = {Scalar.INTEGER: 10, Scalar.BIGINT: 19}
 
 
@@ -150,7 +154,8 @@ def restored(spark: str, type_: SqlType) -> str:
 
 def _time_of_text(spark: str) -> str:
     """HH:mm[:ss[.SSS]] as milliseconds of the day."""
-    return f"CAST(unix_millis(CAST(concat('1970-01-01 ', {spark}) AS TIMESTAMP)) AS INT)"
+    clock = f"regexp_substr({spark}, '{_CLOCK}')"  # Spark would take an empty text for midnight
+    return f"CAST(unix_millis(CAST(concat('1970-01-01 ', {clock}) AS TIMESTAMP)) AS INT)"
 
 
 def _time_as_text(spark: str) -> str:
@@ -173,12 +178,18 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
         case (Scalar.STRING, Scalar.INTEGER | Scalar.BIGINT):
             # Spark would read 12.7 as 12, where Java reads no whole number.
             return f"CAST(regexp_substr({spark}, '{_WHOLE}') AS {spark_type(type_)})"
-        case (Scalar.STRING, Scalar.DOUBLE | Decimal() | Scalar.DATE | Scalar.TIMESTAMP):
+        case (Scalar.STRING, Decimal()):
+            return f"CAST(regexp_substr({spark}, '{_DECIMAL}') AS {spark_type(type_)})"
+        case (Scalar.STRING, Scalar.DOUBLE | Scalar.DATE | Scalar.TIMESTAMP):
             return f"CAST({spark} AS {spark_type(type_)})"
         case (Scalar.TIMESTAMP, Scalar.TIME):
             return f"CAST(pmod(unix_millis({spark}), 86400000) AS INT)"
-        case (Scalar.TIMESTAMP, Scalar.DATE) | (Scalar.DATE, Scalar.TIMESTAMP):
-            return f"CAST({spark} AS {spark_type(type_)})"
+        case (Scalar.TIMESTAMP, Scalar.DATE):
+            return f"CAST({spark} AS DATE)"
+        case (Scalar.DATE, Scalar.TIMESTAMP):
+            return midnight_sql(spark)
+        case (Scalar.DOUBLE, Decimal(precision, scale)) if precision > _SHORT_DOUBLE and scale <= _PLACES:
+            return _decimal_of_double(spark, type_)
         case _ if is_numeric(source) and is_numeric(type_):
             return f"CAST({spark} AS {spark_type(type_)})"
         case (Array(inner), Array(wanted)):
@@ -194,6 +205,30 @@ def explicit(expr: Expr, type_: SqlType, span: Span) -> str:
             return _restructured(spark, source, type_, span)
         case _:
             raise BindError("INVALID_CAST", f"{source} can't be cast to {type_}.", span=span)
+
+
+# Spark takes a double for the shortest text that reads as it, of up to 17 digits. As a decimal with more digits than
+# the double tells apart, it is what its bits say: 0.1e0 is 0.1000000000000000055511151231257827...
+_SHORT_DOUBLE = 15
+_PLACES = 37
+
+
+def _decimal_of_double(spark: str, type_: Decimal) -> str:
+    """The whole digits as they are, and 37 of the fraction: out of 26, 27 and 27 bits of it."""
+    shifts = ("__d", "__d * 67108864D", "__d * 9007199254740992D")
+    first, second, third = (
+        f"CAST(floor((abs({x}) % 1D) * {1 << (26 + (x != '__d'))}D) AS DECIMAL(9,0))" for x in shifts
+    )
+    five = f"{5**_PLACES}BD"
+    fraction = (
+        f"CAST({first} * {five} * {1 << 11}BD AS DECIMAL(38,0)) + CAST(floor({second} * {five} / {1 << 16}BD) AS "
+        f"DECIMAL(38,0)) + CAST(floor({third} * {five} / {1 << 43}BD) AS DECIMAL(38,0))"
+    )
+    digits = f"lpad(CAST(CAST({fraction} AS DECIMAL(38,0)) AS STRING), {_PLACES}, '0')"
+    exact = f"CAST(concat(if(__d < 0, '-', ''), floor(abs(__d)), '.', {digits}) AS {spark_type(type_)})"
+    large = f"CAST(__d AS {spark_type(type_)})"
+    body = f"if(abs(__d) < 9.0E18D, {exact}, {large})"
+    return f"element_at(transform(array({spark}), __d -> {body}), 1)"
 
 
 def _inside(name: str, inner: SqlType, wanted: SqlType, span: Span) -> str:

@@ -157,7 +157,7 @@ def _number(text: str) -> SqlType | None:
     digits = value.as_tuple()
     exponent = int(digits.exponent)
     scale = max(0, -exponent)
-    precision = max(len(digits.digits) + max(0, exponent), scale, 1)
+    precision = scale + 1 if abs(value) < 1 else len(digits.digits) + max(0, exponent)
     return DecimalType(precision, scale) if precision <= casts.MAX_PRECISION else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, count
 
 from orion.errors import BindError, hint_nearest
@@ -42,7 +43,7 @@ class Rows:
     synthetic: tuple[Named, ...] = ()  # key columns that no source has
     made: tuple[str, ...] = ()  # of a join: the columns that hold its rows' key, even where a side has no row
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The rows' own columns under their names inside of the plan, the key's first."""
         keys = {names[0] for names in self.keys}

@@ -9,6 +9,7 @@ from orion.errors import BindError
 from orion.ksql import ast
 from orion.ksql.bind import bind
 from orion.ksql.inputs import Rows, canonical, synthetic_name
+from orion.ksql.late_rows import default_grace_ms
 from orion.ksql.scope import Scope
 from orion.ksql.walk import walk
 from orion.plan.relations import Expr, Join, JoinKind, JoinType, Named, Project, Side, Within
@@ -16,7 +17,6 @@ from orion.plan.sources import WINDOW_BOUNDS, WINDOWEND, WINDOWSTART, Kind, Wind
 from orion.schema import quote
 
 # How long a stream-stream join without GRACE PERIOD waits for late rows.
-DEFAULT_GRACE_MS = 86_400_000
 
 
 def join(left: Rows, right: Rows, clause: ast.JoinClause) -> Rows:
@@ -190,7 +190,7 @@ def _within(clause: ast.JoinClause, kind: JoinKind) -> Within | None:
             hint="For example: ... JOIN b WITHIN 1 HOUR ON a.id = b.id",
         )
     written = clause.within
-    grace = DEFAULT_GRACE_MS if written.grace_ms is None else written.grace_ms
+    grace = default_grace_ms(2 * written.before_ms) if written.grace_ms is None else written.grace_ms
     return Within(written.before_ms, written.after_ms, grace, written.grace_ms is not None)
 
 

@@ -60,3 +60,11 @@ def _keyed(relation: Relation) -> Relation:
             return replace(relation, keyed=_WHY_KEYED)
         case _:
             return relation
+
+
+_DAY_MS = 86_400_000
+
+
+def default_grace_ms(length_ms: int) -> int:
+    """How long late rows are taken where the statement doesn't say: a day, counted from a window's beginning."""
+    return max(0, _DAY_MS - length_ms)

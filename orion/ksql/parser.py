@@ -7,7 +7,7 @@ from decimal import Decimal as Number
 from typing import NoReturn, TypeGuard, TypeVar
 
 from orion.errors import ParseError, Span, UnsupportedError, hint_nearest
-from orion.ksql import ast
+from orion.ksql import ast, limits
 from orion.ksql.python_functions import declared
 from orion.ksql.tokens import Kind, Token, tokenize
 from orion.plan.definitions import PythonFunction
@@ -45,6 +45,19 @@ _WITH_UNIT = ("DATEADD", "DATESUB", "TIMEADD", "TIMESUB", "TIMESTAMPADD", "TIMES
 
 COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">")
 
+# How tightly operators bind.
+_NONE, _OR, _AND, _NOT, _TEST, _SUM, _PRODUCT, _SIGN = range(8)
+_LEVELS = {
+    **dict.fromkeys(COMPARISONS, _TEST),
+    **dict.fromkeys(("+", "-", "||"), _SUM),
+    **dict.fromkeys(("*", "/", "%"), _PRODUCT),
+}
+_WORD_LEVELS = {"OR": _OR, "AND": _AND, **dict.fromkeys(("IS", "BETWEEN", "IN", "LIKE"), _TEST)}
+# Chains that mean the same in pairs are taken so when they are longer than anybody writes by hand.
+_IN_PAIRS = ("AND", "OR", "+", "*", "||")
+_LEFT_TO_RIGHT = 64
+_MOST_DIGITS = 40
+
 
 def _is_number(value: object) -> TypeGuard[int | float | Number]:
     return isinstance(value, int | float | Number) and not isinstance(value, bool)
@@ -65,6 +78,8 @@ class Parser:
         self.functions = functions or {}
         self.tokens = tokenize(text)
         self.at = 0
+        self.depth = 0  # how many expressions and types stand around the cursor
+        self.queries = 0  # and how many queries in FROM
 
     # ---- moves -------------------------------------------------------------------------------------------------
 
@@ -89,6 +104,8 @@ class Parser:
 
     def accept(self, *words: str) -> bool:
         """Take these words if all of them come next."""
+        if not self.token.is_word(words[0]):
+            return False
         ahead = self.tokens[self.at : self.at + len(words)]
         if [t.text for t in ahead if t.kind is Kind.WORD] != list(words):
             return False
@@ -142,7 +159,13 @@ class Parser:
     def integer(self, what: str = "a whole number") -> int:
         if self.token.kind is not Kind.INTEGER:
             self.fail(what)
-        return int(self.advance().text)
+        return self._whole()
+
+    def _whole(self) -> int:
+        token = self.advance()
+        if len(token.text.lstrip("0")) > _MOST_DIGITS:  # beyond any type, and far beyond it Python reads none
+            raise ParseError("NUMBER_TOO_LARGE", f"{token.shown} is too large.", span=token.span, text=self.text)
+        return int(token.text)
 
     def separated(self, item: Callable[[], T]) -> tuple[T, ...]:
         found = [item()]
@@ -183,6 +206,19 @@ class Parser:
     # ---- types -------------------------------------------------------------------------------------------------
 
     def type(self) -> SqlType:
+        start = self.at
+        found = self._nested_type()
+        if self.types:  # without them a type is no larger than its text
+            limits.refuse_large_type(found, self.span_from(start), self.text)
+        return found
+
+    def _nested_type(self) -> SqlType:
+        self.deepen()
+        found = self._type()
+        self.depth -= 1
+        return found
+
+    def _type(self) -> SqlType:
         token = self.token
         name = self.identifier("a type")
         match name:
@@ -190,14 +226,14 @@ class Parser:
                 return self._decimal(token)
             case "ARRAY":
                 self.expect_symbol("<")
-                element = self.type()
+                element = self._nested_type()
                 self.expect_symbol(">")
                 return Array(element)
             case "MAP":
                 self.expect_symbol("<")
-                key = self.type()
+                key = self._nested_type()
                 self.expect_symbol(",")
-                value = self.type()
+                value = self._nested_type()
                 self.expect_symbol(">")
                 return Map(key, value)
             case "STRUCT":
@@ -244,96 +280,121 @@ class Parser:
         return Struct(fields)
 
     def _field(self) -> Field:
-        return Field(self.identifier("a field's name"), self.type())
+        return Field(self.identifier("a field's name"), self._nested_type())
 
-    # ---- expressions, loosest first ----------------------------------------------------------------------------
+    # ---- expressions: operators by how tightly they bind --------------------------------------------------------
+
+    def deepen(self) -> None:
+        """Go one level into what can be nested; whoever does so comes back by `self.depth -= 1`."""
+        self.depth += 1
+        if self.depth > limits.MAX_DEPTH:
+            raise limits.too_deep(self.token.span, self.text)
 
     def expression(self) -> ast.Expression:
         start = self.at
-        left = self._conjunction()
-        while self.accept("OR"):
-            left = ast.Binary("OR", left, self._conjunction(), span=self.span_from(start))
+        self.deepen()
+        node = self._operators(_OR)
+        self.depth -= 1
+        if self.depth == 0 and self.at - start > limits.MAX_DEPTH:  # a shorter one can't be deeper
+            limits.refuse_deep(node, self.text)
+        return node
+
+    def _operators(self, least: int) -> ast.Expression:
+        """An operand and the operators behind it that bind at least as tightly as `least`."""
+        start = self.at
+        left = self._operand(least)
+        while (level := self._level()) >= least:
+            left = self._test(left, start) if level == _TEST else self._chain(left, level, start)
         return left
 
-    def _conjunction(self) -> ast.Expression:
+    def _level(self) -> int:
+        token = self.token
+        if token.kind is Kind.SYMBOL:
+            return _LEVELS.get(token.text, _NONE)
+        if token.kind is not Kind.WORD:
+            return _NONE
+        if token.text == "NOT":
+            return _TEST if self.peek().is_word("BETWEEN", "IN", "LIKE") else _NONE
+        return _WORD_LEVELS.get(token.text, _NONE)
+
+    def _operand(self, least: int) -> ast.Expression:
         start = self.at
-        left = self._negation()
-        while self.accept("AND"):
-            left = ast.Binary("AND", left, self._negation(), span=self.span_from(start))
+        if least <= _NOT and self.is_word("NOT"):
+            self.advance()
+            self.deepen()
+            operand = self._operators(_NOT)
+            self.depth -= 1
+            return ast.Unary("NOT", operand, span=self.span_from(start))
+        if not self.is_symbol("-", "+"):
+            return self._postfix()
+        op = self.advance().text
+        self.deepen()
+        operand = self._operand(_SIGN)
+        self.depth -= 1
+        if op == "-" and isinstance(operand, ast.Literal) and _is_number(operand.value):
+            return ast.Literal(-operand.value, span=self.span_from(start))
+        return ast.Unary(op, operand, span=self.span_from(start))
+
+    def _chain(self, first: ast.Expression, level: int, start: int) -> ast.Expression:
+        """Operands with operators of one level between them: a OR b OR c, a + b - c."""
+        terms, ops, places = [first], [], [(start, self.at)]
+        while self._level() == level:
+            ops.append(self.advance().text)
+            at = self.at
+            terms.append(self._operators(level + 1))
+            places.append((at, self.at))
+        if len(terms) > _LEFT_TO_RIGHT and len(set(ops)) == 1 and ops[0] in _IN_PAIRS:
+            return self._paired(ops[0], terms, places)
+        left = terms[0]
+        for op, right, (_, end) in zip(ops, terms[1:], places[1:], strict=True):
+            left = ast.Binary(op, left, right, span=self._span(start, end))
         return left
 
-    def _negation(self) -> ast.Expression:
-        start = self.at
-        if self.accept("NOT"):
-            return ast.Unary("NOT", self._negation(), span=self.span_from(start))
-        return self._predicate()
+    def _paired(self, op: str, terms: list[ast.Expression], places: list[tuple[int, int]]) -> ast.Expression:
+        """A long chain as a tree of even height: taken from left to right it would be as deep as it is long."""
+        while len(terms) > 1:
+            spans = [(one[0], two[1]) for one, two in zip(places[::2], places[1::2], strict=False)]
+            pairs: list[ast.Expression] = [
+                ast.Binary(op, one, two, span=self._span(*place))
+                for one, two, place in zip(terms[::2], terms[1::2], spans, strict=False)
+            ]
+            terms, places = pairs + terms[2 * len(pairs) :], spans + places[2 * len(pairs) :]
+        return terms[0]
 
-    def _predicate(self) -> ast.Expression:
-        start = self.at
-        left = self._sum()
-        while True:
-            if self.token.kind is Kind.SYMBOL and self.token.text in COMPARISONS:
-                op = self.advance().text.replace("!=", "<>")
-                left = ast.Binary(op, left, self._sum(), span=self.span_from(start))
-            elif self.is_word("IS"):
-                left = self._is(left, start)
-            elif self.is_word("BETWEEN", "IN", "LIKE") or (
-                self.is_word("NOT") and self.peek().is_word("BETWEEN", "IN", "LIKE")
-            ):
-                left = self._membership(left, start)
-            else:
-                return left
+    def _span(self, start: int, end: int) -> Span:
+        return Span(self.tokens[start].span.start, self.tokens[end - 1].span.end)
+
+    def _test(self, left: ast.Expression, start: int) -> ast.Expression:
+        """A comparison, IS, BETWEEN, IN or LIKE."""
+        if self.token.kind is Kind.SYMBOL:
+            op = self.advance().text.replace("!=", "<>")
+            return ast.Binary(op, left, self._operators(_SUM), span=self.span_from(start))
+        return self._is(left, start) if self.is_word("IS") else self._membership(left, start)
 
     def _is(self, left: ast.Expression, start: int) -> ast.Expression:
         self.expect("IS")
         negated = self.accept("NOT")
         if self.accept("DISTINCT", "FROM"):
             op = "IS NOT DISTINCT FROM" if negated else "IS DISTINCT FROM"
-            return ast.Binary(op, left, self._sum(), span=self.span_from(start))
+            return ast.Binary(op, left, self._operators(_SUM), span=self.span_from(start))
         self.expect("NULL")
         return ast.IsNull(left, negated, span=self.span_from(start))
 
     def _membership(self, left: ast.Expression, start: int) -> ast.Expression:
         negated = self.accept("NOT")
         if self.accept("BETWEEN"):
-            low = self._sum()
+            low = self._operators(_SUM)
             self.expect("AND")
-            return ast.Between(left, low, self._sum(), negated, span=self.span_from(start))
+            return ast.Between(left, low, self._operators(_SUM), negated, span=self.span_from(start))
         if self.accept("IN"):
             self.expect_symbol("(")
             choices = self.separated(self.expression)
             self.expect_symbol(")")
             return ast.In(left, choices, negated, span=self.span_from(start))
         self.expect("LIKE")
-        pattern = self._sum()
+        pattern = self._operators(_SUM)
         escape = self.string("the escape character") if self.accept("ESCAPE") else None
         return ast.Like(left, pattern, escape, negated, span=self.span_from(start))
-
-    def _sum(self) -> ast.Expression:
-        start = self.at
-        left = self._product()
-        while self.is_symbol("+", "-", "||"):
-            op = self.advance().text
-            left = ast.Binary(op, left, self._product(), span=self.span_from(start))
-        return left
-
-    def _product(self) -> ast.Expression:
-        start = self.at
-        left = self._signed()
-        while self.is_symbol("*", "/", "%"):
-            op = self.advance().text
-            left = ast.Binary(op, left, self._signed(), span=self.span_from(start))
-        return left
-
-    def _signed(self) -> ast.Expression:
-        start = self.at
-        if self.is_symbol("-", "+"):
-            op = self.advance().text
-            operand = self._signed()
-            if op == "-" and isinstance(operand, ast.Literal) and _is_number(operand.value):
-                return ast.Literal(-operand.value, span=self.span_from(start))
-            return ast.Unary(op, operand, span=self.span_from(start))
-        return self._postfix()
 
     def _postfix(self) -> ast.Expression:
         start = self.at
@@ -353,7 +414,7 @@ class Parser:
         start, token = self.at, self.token
         match token.kind:
             case Kind.INTEGER:
-                return ast.Literal(int(self.advance().text), span=token.span)
+                return ast.Literal(self._whole(), span=token.span)
             case Kind.DECIMAL:
                 return ast.Literal(Number(self.advance().text), span=token.span)
             case Kind.FLOAT:

@@ -25,14 +25,16 @@ def names_of(items: list[ast.SelectItem], known: Sequence[str]) -> list[str]:
     """
     given = [i.alias or (i.expression.name if isinstance(i.expression, ast.Name) else None) for i in items]
     taken = {*known, *(g for g in given if g is not None)}
-    return [name or _new_name(item.expression, taken) for name, item in zip(given, items, strict=True)]
+    series: dict[str | None, Iterator[str]] = {None: (f"KSQL_COL_{n}" for n in count())}
+    return [name or _new_name(item.expression, taken, series) for name, item in zip(given, items, strict=True)]
 
 
-def _new_name(node: ast.Expression, taken: set[str]) -> str:
-    candidates: Iterator[str] = (f"KSQL_COL_{n}" for n in count())
-    if isinstance(node, ast.Deref):
-        candidates = chain((node.field,), (f"{node.field}_{n}" for n in count(1)))
-    name = next(c for c in candidates if c not in taken)
+def _new_name(node: ast.Expression, taken: set[str], series: dict[str | None, Iterator[str]]) -> str:
+    """The next name of its series that is free: what was taken once stays so, so none is looked at twice."""
+    field = node.field if isinstance(node, ast.Deref) else None
+    if field is not None and field not in series:
+        series[field] = chain((field,), (f"{field}_{n}" for n in count(1)))
+    name = next(c for c in series[field] if c not in taken)
     taken.add(name)
     return name
 
@@ -47,8 +49,11 @@ def keys_first(columns: Iterable[Column], keys: Sequence[str] = ()) -> Schema:
 def key_items(wanted: Sequence[tuple[ast.Expression, ...]], items: list[ast.SelectItem], scope: Scope) -> list[int]:
     """Which select items are the key's columns: for each of them the first of its expressions that is selected."""
     found: list[int] = []
+    places_of: dict[ast.Expression, list[int]] = {}
+    for at, item in enumerate(items):
+        places_of.setdefault(identity(item.expression), []).append(at)
     for choices in wanted:
-        places = next((p for p in (_places(c, items) for c in choices) if p), [])
+        places = next((p for p in (places_of.get(identity(c)) for c in choices) if p), [])
         if not places:
             shown = " or ".join(bind(c, scope).text for c in choices)
             raise BindError(
@@ -69,15 +74,9 @@ def key_items(wanted: Sequence[tuple[ast.Expression, ...]], items: list[ast.Sele
     return found
 
 
-def _places(key: ast.Expression, items: list[ast.SelectItem]) -> list[int]:
-    return [at for at, item in enumerate(items) if same(item.expression, key)]
-
-
-def same(left: ast.Expression, right: ast.Expression) -> bool:
-    """Whether two expressions are one: written alike, or columns that differ only by the source's name before them."""
-    if isinstance(left, ast.Name) and isinstance(right, ast.Name):
-        return left.name == right.name
-    return left == right
+def identity(node: ast.Expression) -> ast.Expression:
+    """Equal for expressions that are one: written alike, or columns that differ only by the source before them."""
+    return ast.Name(node.name) if isinstance(node, ast.Name) else node
 
 
 def refuse_untyped(items: list[ast.SelectItem]) -> None:

@@ -11,6 +11,7 @@ from orion.errors import UnsupportedError
 from orion.ksql import ast
 from orion.ksql.functions.declare import Function, Kind, Overload
 from orion.ksql.functions.signatures import Exactly, Signature
+from orion.moments import timestamp_sql
 from orion.plan.definitions import PythonFunction
 from orion.schema import Scalar, SqlType
 
@@ -32,7 +33,7 @@ def _sent(arg: str, type_: SqlType) -> str:
 
 
 def _received(call: str, type_: SqlType) -> str:
-    return f"timestamp_millis({call})" if type_ is Scalar.TIMESTAMP else call
+    return timestamp_sql(call) if type_ is Scalar.TIMESTAMP else call
 
 
 def refuse_in_lambda(node: ast.Call, *, within: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orion.errors import ParseError
-from orion.ksql import ast
+from orion.ksql import ast, limits
 from orion.ksql.parser import RESERVED, Parser
 from orion.ksql.tokens import Kind, Token
 
@@ -26,7 +26,8 @@ def _select(parser: Parser) -> ast.Query:
     start = parser.at
     parser.expect("SELECT")
     distinct = parser.accept("DISTINCT")
-    items = parser.separated(lambda: _item(parser))
+    items = select_list(parser)
+    limits.refuse_wide(len(items), parser.span_from(start))
     parser.expect("FROM")
     source = _from(parser)
     joins: list[ast.JoinClause] = []
@@ -89,6 +90,10 @@ def _within(parser: Parser) -> ast.WithinClause:
     return ast.WithinClause(before, after, grace, span=parser.span_from(start))
 
 
+def select_list(parser: Parser) -> tuple[ast.SelectItem, ...]:
+    return parser.separated(lambda: _item(parser))
+
+
 def _item(parser: Parser) -> ast.SelectItem:
     start = parser.at
     if parser.is_symbol("*"):
@@ -96,7 +101,8 @@ def _item(parser: Parser) -> ast.SelectItem:
     expression = parser.expression()
     alias = None
     following = parser.peek()
-    if parser.accept("AS") or (_is_name(parser.token) and (following.is_symbol(",") or following.is_word("FROM"))):
+    ends = following.is_symbol(",", ";") or following.is_word("FROM") or following.kind is Kind.END
+    if parser.accept("AS") or (_is_name(parser.token) and ends):
         alias = parser.identifier("an alias")
     return ast.SelectItem(expression, alias, span=parser.span_from(start))
 
@@ -110,7 +116,7 @@ _CLAUSES = (
 def _from(parser: Parser) -> ast.From:
     start = parser.at
     if parser.accept_symbol("("):
-        query = parse_query(parser)
+        query = _inner_query(parser)
         parser.expect_symbol(")")
         parser.accept("AS")
         return ast.From(query, parser.identifier("an alias of the query"), span=parser.span_from(start))
@@ -129,14 +135,39 @@ def _from(parser: Parser) -> ast.From:
     return ast.From(source, alias, span=parser.span_from(start))
 
 
+def _inner_query(parser: Parser) -> ast.Query:
+    parser.queries += 1
+    if parser.queries > limits.MAX_QUERIES:
+        raise limits.too_many_queries(parser.token.span, parser.text)
+    query = parse_query(parser)
+    parser.queries -= 1
+    return query
+
+
 def _is_name(token: Token) -> bool:
     return token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in RESERVED)
 
 
 def _grouping(parser: Parser) -> tuple[ast.Expression, ...]:
-    """`BY a, b` and `BY (a, b)` mean the same."""
+    """`BY a, b` and `BY (a, b)` mean the same; nothing stands twice."""
     parser.expect("BY")
-    at = parser.at
+    found = _groups(parser)
+    seen: set[ast.Expression] = set()
+    for group in found:
+        if group in seen:
+            raise ParseError(
+                "DUPLICATE_EXPRESSION",
+                "This expression stands twice behind BY.",
+                span=group.span,
+                text=parser.text,
+                hint="Leave one of them out: it makes no other groups.",
+            )
+        seen.add(group)
+    return found
+
+
+def _groups(parser: Parser) -> tuple[ast.Expression, ...]:
+    at, depth = parser.at, parser.depth
     if parser.accept_symbol("("):
         try:
             inner = parser.separated(parser.expression)
@@ -144,7 +175,7 @@ def _grouping(parser: Parser) -> tuple[ast.Expression, ...]:
                 return inner
         except ParseError:
             pass
-        parser.at = at  # a parenthesis that is part of one expression
+        parser.at, parser.depth = at, depth  # a parenthesis that is part of one expression
     return parser.separated(parser.expression)
 
 

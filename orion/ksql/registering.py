@@ -19,7 +19,10 @@ def registered(source: Source, *, declared: bool) -> tuple[RegisterSchema, ...]:
 
 
 def check_named(sink: Source, context: Context, span: Span) -> None:
-    """A schema that a query is to write by, named by its id, has the query's columns, in their order."""
+    """A schema that a query is to write by, named by its id, begins with the query's columns.
+
+    What it has behind them must have defaults, which is seen when a record is written.
+    """
     for role in _SIDES:
         serde = sink.serde(role)
         if serde.schema_id is None:
@@ -30,8 +33,7 @@ def check_named(sink: Source, context: Context, span: Span) -> None:
             fits = [c.type for c in made] == [c.type for c in found.columns]
         else:
             known = [(c.name, c.type) for c in found.columns]
-            places = [known.index((c.name, c.type)) if (c.name, c.type) in known else -1 for c in made]
-            fits = -1 not in places and places == sorted(places)
+            fits = [(c.name, c.type) for c in made] == known[: len(made)]
         if not fits:
             raise BindError(
                 "SCHEMA_UNFIT",

@@ -19,6 +19,8 @@ class Scope:
     alias: str | None = None
     source: str | None = None
     lambdas: Mapping[str, Expr] = field(default_factory=dict)
+    # What was bound in this scope, by the node's identity: many look at a node, and what is below it is bound once.
+    bound: dict[int, tuple[ast.Expression, Expr]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
     def of(cls, schema: Schema, alias: str, source: str) -> Scope:
@@ -54,4 +56,6 @@ class Scope:
         return f"Columns are {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}." if names else None
 
 
-CONSTANTS = Scope({})
+def constants() -> Scope:
+    """Where no name stands for anything."""
+    return Scope({})

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 from enum import Enum
+from typing import NamedTuple
 
 from orion.errors import ParseError, Span
+
+_SHOWN = 80  # characters of a token in a message
 
 
 class Kind(Enum):
@@ -21,8 +24,7 @@ class Kind(Enum):
     END = "end of statement"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     kind: Kind
     text: str  # as meant: unquoted, unescaped; words in upper case
     span: Span
@@ -36,13 +38,15 @@ class Token:
 
     @property
     def shown(self) -> str:
-        return "the end of the statement" if self.kind is Kind.END else f"'{self.raw}'"
+        if self.kind is Kind.END:
+            return "the end of the statement"
+        return f"'{self.raw}'" if len(self.raw) <= _SHOWN else f"'{self.raw[:_SHOWN]}...'"
 
 
 _PATTERN = re.compile(
     r"""
     (?P<space>\s+|--[^\n]*|/\*.*?\*/)
-  | (?P<float>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+(?![\w@]))
+  | (?P<float>(?:\d++(?:\.\d*+)?|\.\d++)[eE][+-]?\d+(?![\w@]))
   | (?P<word>\d*[A-Za-z_@][\w@]*)
   | (?P<decimal>\d+\.\d*|\.\d+)
   | (?P<integer>\d+)
@@ -67,17 +71,22 @@ _KINDS = {
 
 def tokenize(text: str) -> list[Token]:
     """All tokens of a script; comments and white space fall away."""
-    tokens: list[Token] = []
+    tokens = list(map(_token, scan(text)))
+    tokens.append(Token(Kind.END, "", Span(len(text), len(text))))
+    return tokens
+
+
+def scan(text: str) -> Iterator[re.Match[str]]:
+    """Where the tokens of a script stand, without making anything of them."""
     at = 0
+    match = _PATTERN.match
     while at < len(text):
-        found = _PATTERN.match(text, at)
+        found = match(text, at)
         if found is None:
             raise ParseError("UNEXPECTED_CHARACTER", *_complaint(text, at), span=Span(at, at + 1), text=text)
         at = found.end()
         if found.lastgroup != "space":
-            tokens.append(_token(found))
-    tokens.append(Token(Kind.END, "", Span(len(text), len(text))))
-    return tokens
+            yield found
 
 
 def _complaint(text: str, at: int) -> tuple[str]:

@@ -7,9 +7,10 @@ not looked through again. Comments and the bodies of functions stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from orion.errors import BindError, Span, hint_nearest
+from orion.ksql.limits import MAX_STATEMENT, refuse_long
 from orion.ksql.tokens import Kind, Token, tokenize
 
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
@@ -20,29 +21,41 @@ _VALUES = (Kind.WORD, Kind.QUOTED, Kind.STRING, Kind.INTEGER, Kind.DECIMAL, Kind
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:
+    refuse_long(text)
     if "${" not in text:
         return text
+    for_connectors = OF_CONNECTORS if _CONNECTOR.search(text) else ()
     parts: list[str] = []
-    at = 0
+    at = length = 0
     for token in tokenize(text):
-        parts += [text[at : token.span.start], _replaced(token, variables, text)]
+        parts += [text[at : token.span.start], _replaced(token, variables, text, for_connectors)]
         at = token.span.end
-    return "".join([*parts, text[at:]])
+        length += len(parts[-1])
+        if length > MAX_STATEMENT:
+            break
+    made = "".join([*parts, text[at:]])
+    refuse_long(made)
+    return made
 
 
-def _replaced(token: Token, variables: Mapping[str, str], text: str) -> str:
+def _replaced(token: Token, variables: Mapping[str, str], text: str, for_connectors: Sequence[str]) -> str:
     raw = token.raw
     if token.kind is Kind.VARIABLE:
         return _alone(_value(raw[2:-1], token.span, variables, text), token, text)
     if token.kind not in (Kind.STRING, Kind.QUOTED) or raw.startswith("$$"):
         return raw
     mark = raw[0]
+    length = 0
 
     def inside(found: re.Match[str]) -> str:
-        if found[1] in OF_CONNECTORS and found[1].upper() not in variables and _CONNECTOR.search(text):
+        nonlocal length
+        if length > MAX_STATEMENT:
+            return ""  # the statement will be refused: no more of it is made
+        if found[1] in for_connectors and found[1].upper() not in variables:
             return found[0]
         start = token.span.start + found.start()
         value = _value(found[1], Span(start, start + len(found[0])), variables, text)
+        length += len(value)
         return value.replace(mark, mark * 2)
 
     return _REFERENCE.sub(inside, raw)

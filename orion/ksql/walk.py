@@ -13,18 +13,14 @@ from orion.ksql.functions.declare import Kind
 
 def walk(node: ast.Expression) -> Iterator[ast.Expression]:
     """The node and everything below it."""
-    yield node
-    for field in dataclasses.fields(node):
-        for child in _expressions(getattr(node, field.name)):
-            yield from walk(child)
-
-
-def _expressions(value: Any) -> Iterator[ast.Expression]:
-    if isinstance(value, ast.Node):
-        yield cast(ast.Expression, value)
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _expressions(item)
+    waiting: list[Any] = [node]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, ast.Node):
+            yield cast(ast.Expression, value)
+            waiting.extend(reversed(ast.held(value)))
+        elif isinstance(value, tuple):
+            waiting.extend(reversed(value))
 
 
 def rewrite(node: ast.Expression, change: Callable[[ast.Expression], ast.Expression | None]) -> ast.Expression:

@@ -7,6 +7,7 @@ from orion.plan.steps import (
     DefineType,
     DropSource,
     DropType,
+    InsertRow,
     PauseQuery,
     ReplaceQuery,
     ResumeQuery,
@@ -17,7 +18,7 @@ from orion.plan.steps import (
 
 
 def command_id(steps: tuple[Step, ...]) -> str | None:
-    """None: nothing that is journaled. What happens to a source comes before what happens to its query."""
+    """None: nothing that a client could ask about. What happens to a source comes before what happens to its query."""
     ids = [found for step in steps if (found := _of(step)) is not None]
     return min(ids, default=(0, None))[1]
 
@@ -28,6 +29,9 @@ def _of(step: Step) -> tuple[int, str] | None:
             return 0, f"{source.kind.lower()}/`{source.name}`/{'alter' if done == 'altered' else 'create'}"
         case DropSource(name, kind):
             return 0, f"{kind.lower()}/`{name}`/drop"
+        case InsertRow(source):
+            # ksqlDB answers with nothing at all, on which its clients fail that look for a command.
+            return 1, f"{source.kind.lower()}/`{source.name}`/insert"
         case StartQuery(query) | ReplaceQuery(_, query):
             return 1, f"{query.sink.kind.lower()}/`{query.sink.name}`/create"
         case StopQuery(query_id):

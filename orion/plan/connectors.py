@@ -77,6 +77,10 @@ class Connectors(Protocol):
         """
         ...
 
+    def check(self, name: str, config: Mapping[str, str]) -> None:
+        """Raises what `create` would refuse a new connector for, and makes nothing, here or on the other side."""
+        ...
+
     def drop(self, name: str) -> None: ...
 
     def set_wanted(self, name: str, wanted: Wanted) -> None:

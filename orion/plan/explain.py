@@ -58,6 +58,7 @@ from orion.plan.steps import (
     SetProperty,
     SetVariable,
     Show,
+    ShowCreate,
     StartQuery,
     SteerConnector,
     Step,
@@ -152,6 +153,8 @@ def _ask(ask: Ask) -> Iterator[str]:
     match ask:
         case Show(what, extended, everything):
             yield f"list {'all ' if everything else ''}{what.lower()}{', extended' if extended else ''}"
+        case ShowCreate(kind, name):
+            yield f"show the statement of {kind.lower()} {name}"
         case Describe(what, name, extended):
             yield f"describe {what.lower()}{f' {name}' if name else ''}{', extended' if extended else ''}"
         case Explain(plan, query_id):
@@ -191,6 +194,8 @@ def _query(query: Query) -> Iterator[str]:
     yield f"query {query.id} ({state}, {once}) -> topic {query.sink.topic}, dead letters {query.dead_letters}"
     yield f"  {told(query)}{f'; profile {query.profile}' if query.profile else ''}"
     yield from _tolerance(query.tolerance)
+    if dict(query.properties).get("auto.offset.reset") == "latest":
+        yield "  from the end of its topics: what is there already is left out"
     if query.keeps_late:
         yield f"  late rows are kept: they go to {query.dead_letters}"
     yield from _python(query.relation)

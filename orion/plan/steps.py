@@ -244,6 +244,14 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCreate:
+    """The statement that makes a stream, a table or a connector."""
+
+    what: Literal["STREAM", "TABLE", "CONNECTOR"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """What a statement would do, or what a running query does."""
 
@@ -295,7 +303,7 @@ class PrintTopic:
     limit: int | None = None
 
 
-Ask = Show | Describe | Explain | Push | Pull | PrintTopic
+Ask = Show | ShowCreate | Describe | Explain | Push | Pull | PrintTopic
 
 
 @dataclass(frozen=True, slots=True)

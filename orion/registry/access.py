@@ -99,15 +99,17 @@ class Remote:
 
     def latest(self, subject: str) -> WireSchema | None:
         found = self._found("subjects", subject, "versions", "latest")
-        return None if found is None else self._wire(found["id"], found)
+        return None if found is None else self._wire(None, found)
 
     def versions(self, subject: str) -> list[WireSchema]:
         return list(self.numbered(subject).values())
 
     def numbered(self, subject: str) -> dict[int, WireSchema]:
         numbers = self._found("subjects", subject, "versions") or []
+        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+            raise self._strange()
         found = {number: self._found("subjects", subject, "versions", number) for number in numbers}
-        return {number: self._wire(one["id"], one) for number, one in found.items() if one is not None}
+        return {number: self._wire(None, one) for number, one in found.items() if one is not None}
 
     def by_id(self, number: int) -> WireSchema | None:
         if number not in self._by_id:
@@ -116,18 +118,26 @@ class Remote:
         return self._by_id[number]
 
     def register(self, subject: str, kind: str, text: str) -> WireSchema:
-        number = self.post({"schema": text, "schemaType": kind}, "subjects", subject, "versions")["id"]
-        return self._wire(number, {"schema": text, "schemaType": kind})
+        told = self.post({"schema": text, "schemaType": kind}, "subjects", subject, "versions")
+        if not isinstance(told, dict) or type(told.get("id")) is not int:
+            raise self._strange()
+        return self._wire(told["id"], {"schema": text, "schemaType": kind})
 
     def delete(self, subject: str) -> None:
         with suppress(NotFound):
             self.send_delete("subjects", subject)
 
-    def _wire(self, number: int, found: dict[str, Any]) -> WireSchema:
+    def _wire(self, number: int | None, found: dict[str, Any]) -> WireSchema:
+        """The schema of an answer, under the id that it was asked by or that the answer has."""
         around: dict[str, str] = {}
-        self._gather(found, around)
-        kind = found.get("schemaType") or "AVRO"
-        return self._by_id.setdefault(number, WireSchema(number, kind, found["schema"], tuple(around.items())))
+        try:
+            self._gather(found, around)
+            id_, kind = found["id"] if number is None else number, schema_type(found.get("schemaType"))
+            if type(id_) is not int or not isinstance(found["schema"], str):
+                raise TypeError("an id is a number, and a schema a text")
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self._strange() from error
+        return self._by_id.setdefault(id_, WireSchema(id_, kind, found["schema"], tuple(around.items())))
 
     def _gather(self, found: dict[str, Any], around: dict[str, str]) -> None:
         for reference in found.get("references") or ():
@@ -135,6 +145,12 @@ class Remote:
                 inner = self.get("subjects", reference["subject"], "versions", reference["version"])
                 self._gather(inner, around)
                 around[reference["name"]] = inner["schema"]
+
+    def _strange(self) -> ExternalError:
+        told = (
+            f"What answers at {without_login(self.url)} is no schema registry: it says something else than was asked."
+        )
+        return ExternalError("REGISTRY_STRANGE", told, hint="registry.url is the address of a schema registry.")
 
     # -- requests
 

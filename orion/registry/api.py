@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
@@ -15,7 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orion import __version__
-from orion.errors import OrionError
+from orion.errors import BodyLate, OrionError, TooLarge
 from orion.registry import errors
 from orion.registry.endpoints import ENDPOINTS, Endpoint, Text
 from orion.registry.errors import RegistryError
@@ -26,9 +27,8 @@ log = structlog.get_logger()
 
 MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 _MEDIA_TYPES = (MEDIA_TYPE, "application/vnd.schemaregistry+json", "application/json")
-# What bodies may be called; the last is what curl calls them unless told.
-_TAKEN = (*_MEDIA_TYPES, "application/octet-stream", "application/x-www-form-urlencoded")
-_LARGEST_BODY = 16_000_000
+_TAKEN = (*_MEDIA_TYPES, "application/octet-stream")  # what bodies may be called
+_QUALITY = re.compile(r"[01](\.[0-9]{0,3})?")
 # Stands for a slash inside of a subject, which must not cut the path there.
 _SLASH = "\ue000"
 
@@ -62,6 +62,8 @@ def _handler(registry: Registry, by_method: dict[str, Endpoint]) -> Callable[[Re
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
         path = {name: value.replace(_SLASH, "/") for name, value in request.path_params.items()}
         try:
+            if _acceptable(request.headers.get("accept", "")) is None:
+                raise RegistryError(406, "HTTP 406 Not Acceptable")
             if endpoint.method == "GET":
                 return _answer(request, endpoint.answer(registry, Call(path, request.query_params)))
             call = Call(path, request.query_params, await _content(request))
@@ -69,6 +71,8 @@ def _handler(registry: Registry, by_method: dict[str, Endpoint]) -> Callable[[Re
             return _answer(request, await asyncio.to_thread(endpoint.answer, registry, call))
         except RegistryError as error:
             return _answer(request, error.body(), error.status)
+        except (TooLarge, BodyLate) as error:
+            return _answer(request, {"error_code": error.http_status, "message": error.message}, error.http_status)
         except OrionError as error:
             number = errors.STORE_LATE if error.code in ("REGISTRY_LATE", "REGISTRY_BUSY") else errors.STORE_FAILED
             return _answer(request, {"error_code": number, "message": error.message}, 500)
@@ -81,15 +85,11 @@ def _handler(registry: Registry, by_method: dict[str, Endpoint]) -> Callable[[Re
 
 
 async def _content(request: Request) -> bytes:
-    parts = bytearray()
-    async for part in request.stream():
-        parts += part
-        if len(parts) > _LARGEST_BODY:
-            raise RegistryError(413, f"The request is larger than {_LARGEST_BODY} bytes")
+    content = await request.body()
     kind = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
-    if parts and kind not in _TAKEN:
+    if content and kind not in _TAKEN:
         raise RegistryError(415, "HTTP 415 Unsupported Media Type")
-    return bytes(parts)
+    return content
 
 
 def _answer(request: Request, value: Any, status: int = 200) -> Response:
@@ -99,14 +99,29 @@ def _answer(request: Request, value: Any, status: int = 200) -> Response:
 
 
 def _media_type(accept: str) -> str:
-    """The first of the wanted types that there is. One who wants something else gets JSON all the same."""
-    wanted = [word.strip().lower() for word in accept.split(",")]
-    if not any("*" in word or word.startswith(MEDIA_TYPE) for word in wanted):
-        for word in wanted:
-            kind = word.partition(";")[0].strip()
-            if kind in _MEDIA_TYPES:
-                return kind
-    return MEDIA_TYPE
+    """The type of an answer; one that is refused has the first of them, like every answer to who names none."""
+    return _acceptable(accept) or MEDIA_TYPE
+
+
+def _acceptable(accept: str) -> str | None:
+    """The best of our types that a client accepts, the first of equals; None where it accepts only others."""
+    wanted = [_range(word) for word in accept.lower().split(",") if word.strip()]
+    if not wanted:
+        return MEDIA_TYPE
+    qualities = [max((q for pattern, q in wanted if pattern in _patterns(kind)), default=0.0) for kind in _MEDIA_TYPES]
+    best = max(qualities)
+    return _MEDIA_TYPES[qualities.index(best)] if best > 0 else None
+
+
+def _patterns(kind: str) -> tuple[str, ...]:
+    return kind, f"{kind.partition('/')[0]}/*", "*/*"
+
+
+def _range(word: str) -> tuple[str, float]:
+    """A media range and how much it is wanted."""
+    kind, *parameters = (part.strip() for part in word.split(";"))
+    quality = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+    return kind, float(quality) if _QUALITY.fullmatch(quality) else 0.0
 
 
 async def _missing(request: Request, error: Any) -> Response:

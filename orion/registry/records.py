@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never, get_args
 
-from orion.registry import words
+from orion.registry import contracts, words
 from orion.registry.compatibility import levels
 from orion.registry.errors import INVALID_MODE, RegistryError
 from orion.registry.schemas import Reference, Schema, schema_type
@@ -131,10 +131,7 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
         case "DELETE_SUBJECT":
             return None if body is None else DeleteSubject(_name(named), int(body["version"]))
         case "CONFIG":
-            kept = None if body is None else {name: body[name] for name in SETTINGS if body.get(name) is not None}
-            if kept and "compatibilityLevel" in kept:
-                levels.level(kept["compatibilityLevel"])
-            return PutConfig(subject, kept)
+            return PutConfig(subject, None if body is None else _settings(body))
         case "MODE":
             return PutMode(subject, None if body is None else mode(body["mode"]))
         case "CONTEXT":
@@ -143,6 +140,34 @@ def decode(key: bytes | None, value: bytes | None) -> Entry | None:
             return PutHighest({str(context): int(number) for context, number in body["highestIds"].items()})
         case _:
             return None
+
+
+def _settings(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a CONFIG record sets. A value that is none is left out: it would fail whatever is registered there later."""
+    found = {name: body[name] for name in SETTINGS if body.get(name) is not None}
+    if "compatibilityLevel" in found:
+        levels.level(found["compatibilityLevel"])
+    return {name: kept for name, value in found.items() if (kept := _well_formed(name, value)) is not None}
+
+
+def _well_formed(name: str, value: Any) -> Any:
+    """A setting or a part of a schema, or None where it has another shape."""
+    read = _READ.get(name, _FLAG if name in ("normalize", "validateFields") else _TEXT)
+    try:
+        return read(value)
+    except ValueError:
+        return None
+
+
+def _of_kind(kind: type) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, kind) else None
+
+
+_TEXT, _FLAG = _of_kind(str), _of_kind(bool)
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("metadata", "defaultMetadata", "overrideMetadata"), contracts.metadata_of),
+    **dict.fromkeys(("ruleSet", "defaultRuleSet", "overrideRuleSet"), contracts.rule_set_of),
+}
 
 
 def _name(named: Mapping[str, Any]) -> str:
@@ -156,7 +181,7 @@ def _version(subject: str, number: int, body: Mapping[str, Any]) -> Version:
     references = tuple(
         Reference(one["name"], one["subject"], int(one["version"])) for one in body.get("references") or ()
     )
-    metadata, rules = ({**body[name]} if body.get(name) else None for name in ("metadata", "ruleSet"))
+    metadata, rules = (_well_formed(name, body.get(name)) for name in ("metadata", "ruleSet"))
     schema = Schema(str(body["schema"]), schema_type(body.get("schemaType")), references, metadata, rules)
     return Version(subject, number, int(body["id"]), schema, bool(body.get("deleted")))
 

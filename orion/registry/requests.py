@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from orion.registry import errors, words
+from orion.registry import contracts, errors, words
 from orion.registry.errors import InvalidSchema, RegistryError
 from orion.registry.schemas import Reference, Schema, schema_type
 from orion.registry.state import DEFAULT_CONTEXT, context_of, qualified
@@ -142,24 +142,17 @@ def _references(given: Any) -> tuple[Reference, ...]:
 
 
 def _metadata(given: Any) -> Mapping[str, Any] | None:
-    if given is None:
-        return None
-    if not isinstance(given, dict) or not all(
-        isinstance(given.get(part) or {}, dict) for part in ("tags", "properties")
-    ):
-        raise InvalidSchema("metadata is an object whose tags and properties are objects")
-    return given or None
+    try:
+        return contracts.metadata_of(given)
+    except ValueError as error:
+        raise InvalidSchema(str(error)) from error
 
 
 def _rule_set(given: Any) -> Mapping[str, Any] | None:
-    if given is None:
-        return None
-    rules = given.values() if isinstance(given, dict) else [None]
-    if not all(
-        some is None or (isinstance(some, list) and all(isinstance(one, dict) for one in some)) for some in rules
-    ):
-        raise InvalidSchema("a rule set is an object whose values are lists of rules")
-    return given or None
+    try:
+        return contracts.rule_set_of(given)
+    except ValueError as error:
+        raise RegistryError(errors.INVALID_RULE_SET, f"Invalid rule set: {error}") from error
 
 
 def _chosen(given: Any, name: str) -> int | None:
@@ -190,14 +183,18 @@ def _policy(value: Any, name: str) -> Any:
     return found
 
 
+def _setting(check: Callable[[Any], Any]) -> Callable[[Any, str], Any]:
+    return lambda value, _: check(value)
+
+
 _SETTINGS: dict[str, Callable[[Any, str], Any]] = {
     "alias": _text,
     "normalize": _flag,
     "validateFields": _flag,
     "compatibilityGroup": _text,
     "compatibilityPolicy": _policy,
-    "defaultMetadata": lambda value, _: _metadata(value),
-    "overrideMetadata": lambda value, _: _metadata(value),
-    "defaultRuleSet": lambda value, _: _rule_set(value),
-    "overrideRuleSet": lambda value, _: _rule_set(value),
+    "defaultMetadata": _setting(_metadata),
+    "overrideMetadata": _setting(_metadata),
+    "defaultRuleSet": _setting(_rule_set),
+    "overrideRuleSet": _setting(_rule_set),
 }

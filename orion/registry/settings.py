@@ -12,6 +12,7 @@ from orion.registry.errors import RegistryError, not_permitted, subject_not_foun
 from orion.registry.log import Log
 from orion.registry.records import Entry, Mode, PutConfig, PutMode
 from orion.registry.state import DEFAULT_CONTEXT, State, context_of, qualified, split
+from orion.security.names import is_fit
 
 DEFAULT_LEVEL: Level = "BACKWARD"
 
@@ -136,7 +137,7 @@ class Settings:
 
 def check_subject(subject: str) -> None:
     # Confluent's own words for scopes can't be subjects.
-    if not subject or subject in ("__GLOBAL", "__EMPTY") or any(ord(letter) < 32 for letter in subject):
+    if not subject or subject in ("__GLOBAL", "__EMPTY") or not is_fit(subject):
         raise RegistryError(errors.INVALID_SUBJECT, f"The specified subject '{subject}' is not a valid.")
 
 

@@ -162,6 +162,8 @@ class Registry:
     ) -> Conflict | None:
         """What keeps a schema from following a version, or those that the subject's level names."""
         subject = self.settings.real(subject)
+        if number is not None:
+            self._alone(subject, number)
         parsed, kept = self._understood(subject, schema, normalize)
         with self._log.lock:
             kept = contracts.completed(kept, self._newest(subject), self.settings.config(subject, inherited=True))
@@ -257,7 +259,7 @@ class Registry:
             if context not in self._state.contexts():
                 raise RegistryError(404, f"Context '{context}' not found.")
             if context == DEFAULT_CONTEXT or any(context_of(one) == context for one in self._state.subjects):
-                raise not_permitted(f"Context {context} is not empty")
+                raise RegistryError(errors.CONTEXT_NOT_EMPTY, f"The specified context '{context}' is not empty.")
             return (PutContext(context, there=False),), None
 
         self._log.commit(decide)
@@ -279,10 +281,15 @@ class Registry:
         return alive[-1].schema if alive else None
 
     def _alone(self, subject: str, number: int) -> list[Version]:
-        """One version to be compared with; the last of a subject that has none is nothing to be compared with."""
-        if number == -1 and not self._state.holds_any(subject):
-            return []
-        return [self.version(subject, number)]
+        """One version to be compared with; the last of a subject that has none is nothing to be compared with.
+
+        Any other is missing as a version, as Confluent's registry tells it, even where there is no such subject.
+        """
+        alive = self._alive(subject)
+        found = alive[-1:] if number == -1 else [one for one in alive if one.version == number]
+        if not found and number != -1:
+            raise RegistryError(errors.VERSION_NOT_FOUND, f"Version {number} not found.")
+        return found
 
     def _understood(self, subject: str, schema: Schema, normalize: bool) -> tuple[Parsed, Schema]:
         always = bool(self.settings.config(subject, inherited=True).get("normalize"))

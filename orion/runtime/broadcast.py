@@ -31,6 +31,7 @@ class Reader:
         self._rows: deque[str] = deque()
         self._waiting = 0
         self._ended = False
+        self.has_begun = False  # whether the stream reads its topics yet: before that, no rows means nothing
         self._failure: OrionError | None = None
         self._changed = threading.Condition()
         self._wake: Callable[[], None] = _nobody
@@ -116,6 +117,7 @@ class Broadcast:
 
     def __init__(self) -> None:
         self._readers: tuple[Reader, ...] = ()
+        self._has_begun = False
         self._lock = threading.Lock()
 
     @property
@@ -125,10 +127,18 @@ class Broadcast:
     def add(self, reader: Reader) -> None:
         with self._lock:
             self._readers = (*self._readers, reader)
+            reader.has_begun = self._has_begun
 
     def remove(self, reader: Reader) -> None:
         with self._lock:
             self._readers = tuple(one for one in self._readers if one is not reader)
+
+    def announce_start(self) -> None:
+        """The stream reads its topics: whoever gets no rows from now on knows that there are none."""
+        with self._lock:
+            self._has_begun = True
+            for reader in self._readers:
+                reader.has_begun = True
 
     def give(self, rows: Sequence[str]) -> None:
         """Rows to all readers. Who is the only one is waited for; among others, a slow one is cut off."""

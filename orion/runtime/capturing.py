@@ -17,10 +17,11 @@ import structlog
 
 from orion.errors import ConfigError, ExternalError, OrionError
 from orion.feeds.cdc import Capture, Captures, Options
-from orion.options import resolved
 from orion.plan.connectors import Offset
 from orion.plan.sources import Connector, Wanted
-from orion.runtime.queries import QueryStatus, State
+from orion.runtime.failures import Failure, FailureHistory, cause_of
+from orion.runtime.states import QueryStatus, State
+from orion.security.secret_places import SecretPlaces
 
 log = structlog.get_logger()
 
@@ -28,6 +29,7 @@ _EVERY_S = 1.0
 _ASK_EVERY_S = 10.0  # what a database is asked that was there the last time
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 2.0, 60.0
 _HEALTHY_S = 60.0  # one that ran this long starts its back-off anew
+_FAILED = (State.RESTARTING, State.FAILING)
 _FIRST_PATIENCE_S, _LONGEST_PATIENCE_S = 1.0, 30.0  # between two looks while something is away
 
 
@@ -45,6 +47,8 @@ class _Held:
     retry_at: float = 0.0
     wait_s: float = _FIRST_WAIT_S
     ran_at: float = 0.0  # since when it runs
+    began: float | None = None  # the same, in seconds since 1970; None: it doesn't
+    history: FailureHistory = field(default_factory=FailureHistory)
     ask_at: float = 0.0  # when its database is asked next
     look_at: float = 0.0  # when it is looked at next, while it waits for something that is away
     patience_s: float = _FIRST_PATIENCE_S
@@ -54,8 +58,9 @@ class _Held:
 class Capturing:
     """All captures of this server. `captures` makes what runs them, when the first one is needed."""
 
-    def __init__(self, captures: Callable[[], Captures]) -> None:
+    def __init__(self, captures: Callable[[], Captures], secrets: SecretPlaces | None = None) -> None:
         self._make = captures
+        self._secrets = secrets or SecretPlaces()
         self._captures: Captures | None = None
         self._held: dict[str, _Held] = {}
         self._lock = threading.RLock()
@@ -66,11 +71,11 @@ class Capturing:
 
     def check(self, connector: Connector) -> Capture:
         """What the capture would be; raises what is wrong with it."""
-        return self._on.check(connector.name, options_of(connector))
+        return self._on.check(connector.name, self._options(connector))
 
     def create(self, connector: Connector, checked: Capture | None = None) -> Capture:
         """Make a capture, or give one that is there other options; `checked` is what `check` has given for them."""
-        options = options_of(connector)
+        options = self._options(connector)
         capture = self._on.create(connector.name, options, checked)
         held = _Held(connector, options, tuple(capture.topics.values()), known=True)
         self._hold(held)
@@ -83,11 +88,16 @@ class Capturing:
         """Bring back one that the journal knows; what is in its way is shown, and tried again."""
         paused = connector.wanted is not Wanted.RUNNING
         try:
-            held = _Held(connector, options_of(connector), state=State.PAUSED if paused else State.STARTING)
+            held = _Held(connector, self._options(connector), state=State.PAUSED if paused else State.STARTING)
         except OrionError as error:
             options = Options.model_construct()
             held = _Held(connector, options, state=State.ERROR, error=error.message)
         self._hold(held)
+
+    def _options(self, connector: Connector) -> Options:
+        """What was said, with what stands elsewhere put in. Kafka Connect has transforms of its own: they are its."""
+        written = {n: self._secrets.resolve(v, n) for n, v in connector.options if n not in OF_ORION}
+        return Options.of(written)
 
     def drop(self, name: str) -> list[str]:
         """Take it away, with what it has left in the database; what couldn't be is told."""
@@ -102,7 +112,7 @@ class Capturing:
         with held.lock:
             if wanted is not Wanted.RUNNING:
                 self._on.pause(name, held.options)
-                held.state, held.error = State.PAUSED, None
+                held.state, held.error, held.began = State.PAUSED, None, None
                 return
             self._refuse_loss(held)
             self._on.ensure(name, held.options)
@@ -121,7 +131,7 @@ class Capturing:
             self._begin(held)
 
     def _begin(self, held: _Held) -> None:
-        held.state, held.error, held.look_at = State.STARTING, None, 0.0
+        held.state, held.error, held.look_at, held.began = State.STARTING, None, 0.0, None
 
     def _refuse_loss(self, held: _Held) -> None:
         problem = self._on.problem(held.connector.name, held.options)
@@ -140,9 +150,12 @@ class Capturing:
             0,
             0,
             None,
-            0.0,
+            None,
             held.error,
             restarts=held.restarts,
+            failures=tuple(held.history.failures),
+            restarted_at=tuple(held.history.restarts),
+            running_since=held.began,
         )
 
     def topics(self, name: str) -> list[str]:
@@ -199,7 +212,7 @@ class Capturing:
             with suppress(OrionError):
                 held.topics = tuple(self._on.describe(name, held.options).topics.values())
         status = self._on.status(name, held.options)
-        fails_anew = status.failed and held.state is not State.RESTARTING
+        fails_anew = status.failed and held.state not in _FAILED
         if fails_anew or held.state is State.WAITING or time.monotonic() >= held.ask_at:
             problem = self._on.ask(name, held.options)
             held.ask_at = time.monotonic() + _ASK_EVERY_S
@@ -215,8 +228,10 @@ class Capturing:
 
     def _runs(self, held: _Held) -> None:
         now = time.monotonic()
-        if held.state is not State.RUNNING:
-            held.state, held.error, held.ran_at = State.RUNNING, None, now
+        if held.began is None:
+            held.ran_at, held.began = now, time.time()
+        if held.state is not State.RUNNING and not held.history.persists(time.time(), held.began):
+            held.state, held.error = State.RUNNING, None
         elif now - held.ran_at > _HEALTHY_S:
             held.wait_s = _FIRST_WAIT_S
 
@@ -224,16 +239,19 @@ class Capturing:
         """Look again later and later, until what is away answers."""
         if held.state is not State.WAITING:
             log.warning("capture waits", connector=held.connector.name, reason=reason)
-        held.state, held.error = State.WAITING, reason
+        held.state, held.error, held.began = State.WAITING, reason, None
         held.look_at = time.monotonic() + held.patience_s
         held.patience_s = min(_LONGEST_PATIENCE_S, held.patience_s * 2)
 
     def _again(self, held: _Held, reason: str) -> None:
         """Start again what has failed, once it has waited for its time."""
-        if held.state is not State.RESTARTING:
+        if held.state not in _FAILED or held.began is not None:
             self._failed(held, reason)
         elif time.monotonic() >= held.retry_at:
+            if held.history.failed_since_restart:
+                self._note_failure(held, reason)
             held.restarts += 1
+            held.history.restarts.append(time.time())
             self._put_off(held)
             self._on.restart(held.connector.name, held.options)
 
@@ -242,21 +260,20 @@ class Capturing:
         held.wait_s = min(_LONGEST_WAIT_S, held.wait_s * 2)
 
     def _failed(self, held: _Held, reason: str) -> None:
-        held.state, held.error = State.RESTARTING, reason
+        self._note_failure(held, reason)
         self._put_off(held)
         log.warning("capture failed", connector=held.connector.name, reason=reason)
+
+    def _note_failure(self, held: _Held, reason: str) -> None:
+        held.history.note(Failure(time.time(), reason, cause_of(reason)))
+        failing = held.history.persists(time.time(), None)
+        held.state, held.error, held.began = State.FAILING if failing else State.RESTARTING, reason, None
 
     def _stop(self, held: _Held, problem: str) -> None:
         log.error("capture stopped", connector=held.connector.name, reason=problem)
         with suppress(OrionError):
             self._on.pause(held.connector.name, held.options)
-        held.state, held.error = State.ERROR, problem
-
-
-def options_of(connector: Connector) -> Options:
-    """What was said, with what stands elsewhere put in. Kafka Connect has transforms of its own: they are its."""
-    written = {n: resolved(v, n) for n, v in connector.options if n not in OF_ORION}
-    return Options.of(written)
+        held.state, held.error, held.began = State.ERROR, problem, None
 
 
 OF_ORION = ("topic", "declare.tables", "name")

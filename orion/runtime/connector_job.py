@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from orion.options import WITHOUT_EFFECT
 from orion.plan.sources import Connector
 from orion.runtime.jobs import Surroundings
 from orion.runtime.starting import Standing
@@ -30,6 +31,16 @@ class ConnectorJob(ABC):
     @abstractmethod
     def topics(self) -> tuple[str, ...]:
         """Those that it reads."""
+
+    @property
+    def resolved_connector(self) -> Connector:
+        """The connector with what its options say stands elsewhere, for whoever opens the other side; kept nowhere."""
+        own = self.connector.own_options
+        read = self.around.secrets.resolve
+        options = (
+            (n, read(v, n) if n in own and not WITHOUT_EFFECT.fullmatch(n) else v) for n, v in self.connector.options
+        )
+        return replace(self.connector, options=tuple(options))
 
     @property
     def dead_letters(self) -> str:

@@ -23,9 +23,10 @@ from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.feed_job import FeedJob
 from orion.runtime.jobs import Surroundings
 from orion.runtime.progress import Offsets
-from orion.runtime.queries import Job, Queries, QueryStatus, State
+from orion.runtime.queries import Queries
 from orion.runtime.sink_task import SinkTask
 from orion.runtime.starting import Grounds
+from orion.runtime.states import Job, QueryStatus, State
 from orion.schema import Column, Role, Scalar
 from orion.sinks.warehouses import WAREHOUSES, loading
 
@@ -68,6 +69,7 @@ class Task(Job, Protocol):
     @property
     def identity(self) -> str: ...
     def opened(self) -> Prepared: ...
+    def check(self) -> None: ...
 
 
 class Connectors:
@@ -80,6 +82,16 @@ class Connectors:
         return self._on.around("earliest").grounds
 
     # ---- their life --------------------------------------------------------------------------------------------
+
+    def check(self, connector: Connector) -> None:
+        """Raises what `create` would, as far as that can be known without making anything, here or there."""
+        if connector.plugin == CAPTURE:
+            self._on.captures.check(connector)
+        elif connector.direction is Direction.SOURCE and not connector.sources:
+            self._target(connector)
+        else:
+            for job in self.tasks_of(connector):
+                job.check()
 
     def create(self, connector: Connector) -> str:
         """Check the other side and start; what is wrong is raised, and leaves nothing."""
@@ -149,7 +161,7 @@ class Connectors:
 
     def restart(self, name: str, *, only_failed: bool = False, task: int | None = None) -> None:
         """Start tasks again: all, those that failed, or one."""
-        connector, failed = self.get(name), (State.ERROR, State.RESTARTING)
+        connector, failed = self.get(name), (State.ERROR, State.FAILING, State.RESTARTING)
         if connector.plugin == CAPTURE:
             if not only_failed or self._on.captures.status(name).state in failed:
                 self._on.captures.restart(name)
@@ -191,6 +203,15 @@ class Connectors:
 
     def _declared(self, connector: Connector) -> Connector:
         """The connector, with a stream over its topic: declared by what the other side says of its columns."""
+        target = self._target(connector)
+        if isinstance(target, Source):
+            return replace(connector, sources=(target,))
+        name, statement = target
+        self._on.declare(statement)
+        return replace(connector, sources=(self._on.catalog().sources[name],))
+
+    def _target(self, connector: Connector) -> Source | tuple[str, str]:
+        """What a source writes: the stream over its topic or, where there is none, one's name and declaration."""
         feed = FeedJob(connector, self._on.around("earliest")).opened()
         topic = feed.topic
         if not topic:
@@ -199,7 +220,7 @@ class Connectors:
             )
         there = next((s for s in self._on.catalog().sources.values() if s.topic == topic and not s.query_id), None)
         if there is not None:
-            return replace(connector, sources=(there,))
+            return there
         feed.prepare()
         columns = feed.columns()
         if columns is None:
@@ -211,8 +232,7 @@ class Connectors:
         name = re.sub(r"\W", "_", topic).upper()
         if name in self._on.catalog().sources:
             raise Conflict("SOURCE_EXISTS", f"{name} is there already, over another topic than {topic}.")
-        self._on.declare(_declaration(name, topic, columns.columns, dict(connector.options)))
-        return replace(connector, sources=(self._on.catalog().sources[name],))
+        return name, _declaration(name, topic, columns.columns, dict(connector.options))
 
     def _capture(self, connector: Connector, done: str = "Created") -> str:
         """Make a capture, and declare the tables that it brings, as far as their names are free."""
@@ -397,7 +417,8 @@ def _beginning(connector: Connector, topic: str) -> str:
 
 def standing(tasks: Iterable[TaskStatus], wanted: Wanted) -> tuple[str, str | None]:
     """A connector's state, and what is wrong: that of the task that is worst off."""
-    worst = [State.ERROR, State.RESTARTING, State.WAITING, State.STARTING, State.RUNNING, State.PAUSED]
+    worst = [State.ERROR, State.FAILING, State.RESTARTING, State.WAITING, State.STARTING]
+    worst += [State.PAUSING, State.RUNNING, State.PAUSED]
     found = sorted((t.status for t in tasks), key=lambda s: worst.index(State(s.state)))
     if wanted is not Wanted.RUNNING and (not found or found[0].state != State.ERROR):
         return wanted.value, None

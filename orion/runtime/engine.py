@@ -27,6 +27,7 @@ from orion.hub.kafka import Kafka
 from orion.hub.membership import prepare_ledger
 from orion.plan.catalog import Catalog
 from orion.plan.definitions import CustomType, PythonFunction
+from orion.plan.interruption import Interruption
 from orion.plan.relations import Query, Transient, scans
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
@@ -62,17 +63,21 @@ from orion.registry.access import Access
 from orion.runtime import python_functions
 from orion.runtime.capturing import Capturing
 from orion.runtime.connectors import Connectors, Ground
+from orion.runtime.idle_monitors import end_idle_monitors
 from orion.runtime.inputs import Watch
 from orion.runtime.insert import insert
 from orion.runtime.jobs import QueryJob, Surroundings
-from orion.runtime.journal import Journal
+from orion.runtime.journal import Journal, journal_topic
 from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.machine import Load
 from orion.runtime.progress import Progress
-from orion.runtime.pull import answered, topic_reader
+from orion.runtime.pull import PullBatch, topic_reader
 from orion.runtime.push import PushQueries, PushQuery
-from orion.runtime.queries import Queries, QueryStatus
+from orion.runtime.queries import Queries
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds
+from orion.runtime.states import QueryStatus
+from orion.security.secret_places import SecretPlaces
 
 log = structlog.get_logger()
 
@@ -89,16 +94,17 @@ class Engine:
         self.spark = spark
         self._lock = threading.RLock()
         self._writer = DurableWriter(kafka)
-        self._journal = Journal(kafka, f"_{config.service_id}_catalog", self._writer)
+        self._journal = Journal(kafka, journal_topic(config.service_id), self._writer)
         prepare_ledger(kafka, 0)
         self.catalog: Catalog = self._with_functions(self._journal.open())
+        self.secrets = SecretPlaces.of(config)
         self._grounds = Grounds(kafka, Watch(kafka), config.service_id, config.data.absolute() / "writers")
-        self._queries = Queries(self._lag)
+        self._queries = Queries(self._lag, config.engine.grace_s, tidy=lambda: end_idle_monitors(spark))
         self.push_queries = PushQueries(self._pushing, self.schemas)
         self.connectors = Connectors(
             Ground(
                 self._queries,
-                Capturing(self._captures),
+                Capturing(self._captures, self.secrets),
                 lambda: self.catalog,
                 self._put_connector,
                 self._drop_connector,
@@ -120,15 +126,26 @@ class Engine:
         return self._journal.problems
 
     def restore(self, progress: Callable[[str], None]) -> None:
-        """Bring back every query and sink of the catalog. One that can't start is shown as such."""
+        """Have every query and sink of the catalog brought back, side by side. What can't start is shown as such."""
         self._sweep_groups()
         for query in self.catalog.queries.values():
-            progress(f"resuming {query.id}")
             job = QueryJob(query, self._around(dict(query.properties), query.profile))
             self._queries.restore(job, paused=query.paused)
         for connector in self.catalog.connectors.values():
-            progress(f"resuming connector {connector.name}")
             self.connectors.restore(connector)
+        back, known = self.restored
+        if back < known:
+            progress(f"bringing back {known - back} statements")
+
+    @property
+    def restored(self) -> tuple[int, int]:
+        """How many of the statements that the journal knows are back, in whatever state, and how many there are."""
+        return self._queries.restored
+
+    @property
+    def load(self) -> Load | None:
+        """How much of the machine's time is wanted, and how much there is; None: it isn't known."""
+        return self._queries.load
 
     def _sweep_groups(self) -> None:
         """Forget the groups of what was dropped: their member stays in them for a while after its end."""
@@ -377,9 +394,10 @@ class Engine:
             positions={topic: self.kafka.end_offsets(topic, committed=True) for topic in topics},
         )
 
-    def pull(self, pull: Pull, table: Callable[[Source], pa.Table]) -> list[Sequence[Any]]:
+    def pull(self, pull: Pull, table: Callable[[Source], pa.Table], interruption: Interruption) -> list[Sequence[Any]]:
         """The rows of a pull query, by Spark; `table` gives those of a table that is kept."""
-        return answered(pull, self.spark, self.schemas, topic_reader(self.spark, self.kafka.bootstrap), table)
+        batch = PullBatch(self.spark, self.schemas, self.config.serving.max_rows, interruption)
+        return batch.answer(pull, topic_reader(self.spark, self.kafka.bootstrap), table)
 
     def await_read(self, query_id: str, topic: str, offsets: Mapping[int, int], until: float) -> None:
         """Until a query has read the records at these offsets of a topic, and written what it makes of them."""
@@ -404,7 +422,7 @@ class Engine:
         ahead = int(properties.get("orion.max.future.ms", engine.max_future_ms))
         fast = int(properties.get("orion.fast.batch.ms", engine.fast_batch_ms))
         source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most, ahead)
-        return Surroundings(self._grounds, source, self._checkpoints, trigger, self.schemas, fast)
+        return Surroundings(self._grounds, source, self._checkpoints, trigger, self.schemas, fast, self.secrets)
 
     @property
     def _checkpoints(self) -> Path:
@@ -413,7 +431,15 @@ class Engine:
     # ---- looking -----------------------------------------------------------------------------------------------
 
     def statuses(self) -> list[QueryStatus]:
+        """All that runs on Spark: queries, and the tasks of connectors."""
         return self._queries.statuses()
+
+    def all_statuses(self) -> list[QueryStatus]:
+        """The same, and captures of databases, which Kafka Connect runs."""
+        found = {status.id: status for status in self.statuses()}
+        for name in self.catalog.connectors:
+            found |= {task.status.id: task.status for task in self.connectors.tasks(name)}
+        return list(found.values())
 
     def spark_plan(self, query_id: str) -> str | None:
         """What Spark has made of a query's last batch; None where there was none since it started."""

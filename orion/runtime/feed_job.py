@@ -54,7 +54,11 @@ class FeedJob(ConnectorJob):
 
     def opened(self) -> Feed:
         """The other side, with all that was said about it checked as far as that goes without asking it."""
-        return open_feed(self.connector)
+        return open_feed(self.resolved_connector)
+
+    def check(self) -> None:
+        """Raises what the other side refuses at once; nothing is made there."""
+        self.opened().prepare()
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         feed = self.opened()

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 
 from orion.hub.records import Record
+from orion.moments import timestamp_sql
 from orion.plan.sources import ROWOFFSET, ROWPARTITION
 from orion.runtime import rows
 from orion.schema import literal, quote
@@ -83,7 +84,7 @@ def _entry(name: str, text: str) -> str:
 def honoured(raw: DataFrame) -> DataFrame:
     """Records as Spark's Kafka source gives them: without repeats, each at the time that its header says."""
     others = [quote(c) for c in raw.columns if c not in ("headers", "timestamp")]
-    time = f"coalesce(timestamp_millis(try_cast({_text(TIME)} AS BIGINT)), timestamp)"
+    time = f"coalesce({timestamp_sql(f'try_cast({_text(TIME)} AS BIGINT)')}, timestamp)"
     rest = f"filter(headers, h -> h.key NOT IN ('{ID}', '{TIME}', '{SEEN}'))"
     fresh = raw.where(f"NOT coalesce({_is_repeat()}, FALSE)")
     return fresh.selectExpr(*others, f"{time} AS timestamp", f"{rest} AS headers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -26,6 +26,7 @@ from orion.runtime.lanes.fast import FastLane, written
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds, Standing
+from orion.security.secret_places import SecretPlaces
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Surroundings:
     trigger_ms: int
     schemas: Schemas
     fast_batch_ms: int = 60_000
+    secrets: SecretPlaces = field(default_factory=SecretPlaces)
 
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
@@ -61,7 +63,7 @@ class Surroundings:
         )
 
     def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
-        run.stream = stream
+        run.stream, run.spark = stream, self.source.spark
         self.grounds.started(standing, run)
         return run
 

@@ -33,6 +33,10 @@ _KINDS: dict[str, EntryClass] = {
 _CONFIG = {"cleanup.policy": "compact", "retention.ms": "-1", "min.cleanable.dirty.ratio": "0.1"}
 
 
+def journal_topic(service_id: str) -> str:
+    return f"_{service_id}_catalog"
+
+
 @dataclass
 class Journal:
     kafka: Kafka
@@ -43,6 +47,10 @@ class Journal:
     def open(self) -> Catalog:
         """Read everything; make the topic when it isn't there."""
         self.kafka.create_topic(self.topic, 1, config=_CONFIG, exist_ok=True)
+        return self.read()
+
+    def read(self) -> Catalog:
+        """What is in the topic; raises NotFound where there is none."""
         catalog = Catalog()
         with Reader(self.kafka, self.topic, Position("earliest")) as reader:
             while not reader.at_end:

@@ -52,9 +52,18 @@ class ManagedConnectors:
             self._replace(before, statement, wanted or before.wanted)
         return self.get(name)
 
-    def _perform(self, statement: str, wanted: Wanted | None) -> None:
+    def check(self, name: str, config: Mapping[str, str]) -> None:
+        plugin = self.plugin(config.get("connector.class", ""), config)
+        for step in self._planned(_statement(name, "SINK" if plugin.kind == "sink" else "SOURCE", config)).steps:
+            if isinstance(step, CreateConnector):
+                self._engine.connectors.check(step.connector)
+
+    def _planned(self, statement: str) -> Plan:
         engine = self._engine
-        plan = ksql.compile(statement, engine.catalog, None, None, engine.schemas, engine.defaults)
+        return ksql.compile(statement, engine.catalog, None, None, engine.schemas, engine.defaults)
+
+    def _perform(self, statement: str, wanted: Wanted | None) -> None:
+        engine, plan = self._engine, self._planned(statement)
         if wanted is not None:
             plan = _wanting(plan, wanted)
         engine.perform(plan)
@@ -128,7 +137,7 @@ class ManagedConnectors:
         if model is None:
             return {}
         own = {n: v for n, v in config.items() if n not in _SHARED and not n.startswith(("transforms", "predicates"))}
-        return {name: [told] for name, told in mistakes(model, own).items()}
+        return {name: [told] for name, told in mistakes(model, own, self._engine.secrets).items()}
 
     def _get(self, name: str) -> Connector:
         catalog = self._engine.catalog

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +14,18 @@ from orion.runtime.operators.late import METRIC
 Offsets = dict[str, dict[int, int]]
 # The name of what a lane has a batch count, in Spark's reports.
 WRITTEN = "written"
+# A rate is measured over this long, and over several batches where these take longer.
+_RATE_OVER_S = 10.0
+_RATE_BATCHES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """When a batch began and ended, in seconds since 1970, and how many rows it read."""
+
+    began: float
+    ended: float
+    rows: int
 
 
 @dataclass
@@ -32,12 +45,34 @@ class Progress:
     errors: int = 0  # letters that tell of something wrong, where it matters how many
     example: str = ""  # what one of them says
     freshness_ms: int | None = None  # from the newest event's time to when its result could be read
-    rate: float = 0.0
     batches: int = 0
+    reported: bool = False  # whether the run at hand has told anything: before that, nothing is known of it
     offsets: Offsets = field(default_factory=dict)
     watermark: str | None = None
     durations: dict[str, int] = field(default_factory=dict)
     _seen: tuple[str, int] = ("", -1)
+    _timed: deque[Batch] = field(default_factory=lambda: deque(maxlen=50))
+
+    def begin_run(self) -> None:
+        """A run begins, or the last one failed: how fast it goes and how far it is behind isn't known any more."""
+        self.reported = False
+        self._timed.clear()
+
+    def rate_at(self, now: float) -> float | None:
+        """Rows a second over the last batches; None before the run at hand has told of one.
+
+        A batch's rows come all at once at its end: up to the time of a batch after the last one, nothing is slower.
+        """
+        if not self.reported:
+            return None
+        longest = max((batch.ended - batch.began for batch in self._timed), default=0.0)
+        over = max(_RATE_OVER_S, _RATE_BATCHES * longest)
+        recent = [batch for batch in self._timed if batch.ended > now - over]
+        if not recent:
+            return 0.0
+        last = recent[-1].ended
+        until = last if now - last <= longest else now
+        return sum(batch.rows for batch in recent) / max(until - recent[0].began, 0.001)
 
     def follows(self, report: dict[str, Any]) -> bool:
         """Whether there is no report between this one and the last that was taken."""
@@ -48,16 +83,18 @@ class Progress:
         run, batch = str(report.get("runId")), int(report["batchId"])
         if run == self._seen[0] and batch < self._seen[1]:
             return
+        self.reported = True
         for topic, ends in slowest(_offsets(s.get("endOffset")) for s in report.get("sources", [])).items():
             self.offsets.setdefault(topic, {}).update(ends)
-        if (run, batch) == self._seen:
-            if not report.get("numInputRows"):
-                self.rate = 0.0
+        if (run, batch) == self._seen or _is_idle(report):
             return
         self._seen = (run, batch)
-        self.rows_in += int(report.get("numInputRows") or 0) // self.scans
+        rows = int(report.get("numInputRows") or 0) // self.scans
+        self.rows_in += rows
+        if "timestamp" in report:
+            began, ended = _began_ms(report), _ended_ms(report)
+            self._timed.append(Batch(began / 1000, ended / 1000, rows))
         self.late += _late(report)
-        self.rate = float(report.get("processedRowsPerSecond") or 0.0)
         counted = report.get("observedMetrics", {}).get(WRITTEN, {})
         self.records += int(counted.get("records") or 0)
         self.letters += int(counted.get("letters") or 0)
@@ -70,10 +107,18 @@ class Progress:
         self.durations = dict(report.get("durationMs", {}))
 
 
+def _is_idle(report: dict[str, Any]) -> bool:
+    """Whether it only says that nothing came. It has the number of the batch to come, which isn't that batch."""
+    return not report.get("numInputRows") and "addBatch" not in report.get("durationMs", {})
+
+
+def _began_ms(report: dict[str, Any]) -> int:
+    return round(datetime.fromisoformat(report["timestamp"]).timestamp() * 1000)
+
+
 def _ended_ms(report: dict[str, Any]) -> int:
     """When a batch was done."""
-    began = datetime.fromisoformat(report["timestamp"]).timestamp() * 1000
-    return round(began) + int(report.get("durationMs", {}).get("triggerExecution") or 0)
+    return _began_ms(report) + int(report.get("durationMs", {}).get("triggerExecution") or 0)
 
 
 def _late(report: dict[str, Any]) -> int:

@@ -34,6 +34,8 @@ from orion.schema import Scalar, SqlType, quote
 _TRIGGER_MS = 100
 _CHUNK = 500
 _ASK_AGAIN_S = 0.5
+_LOOK_S = 0.2
+_INITIALIZING = "Initializing"  # what Spark's status of a stream begins with before it looks at its sources
 _JSON = "map('ignoreNullFields', 'false', 'timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSS\")"
 
 
@@ -52,6 +54,11 @@ class PushQuery:
         self.reader.wait(timeout)
         found = self.reader.take(1)
         return row_of(found[0]) if found else None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether Spark reads the topics yet; a stream that is new takes seconds to get there."""
+        return self.reader.has_begun
 
     @property
     def is_done(self) -> bool:
@@ -153,6 +160,7 @@ class PushStream:
 
     def _watch(self) -> None:
         """Wait for the stream's end. One that stopped to ask for a schema that is known by now goes on."""
+        self._await_start()
         while True:
             try:
                 self._stream.awaitTermination()
@@ -168,6 +176,12 @@ class PushStream:
                 return
             except Exception as error:
                 self._failed(self._to, ExternalError("PUSH_QUERY_FAILED", f"The query stopped: {error}."))
+                return
+
+    def _await_start(self) -> None:
+        while not self._stopped.wait(_LOOK_S) and self._stream.isActive:
+            if not self._stream.status["message"].startswith(_INITIALIZING):
+                self._to.announce_start()
                 return
 
     def _go_on(self, failure: Exception | None) -> None:

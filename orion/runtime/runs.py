@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
@@ -22,6 +23,9 @@ from orion.runtime.inputs import Inputs, Watch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
 _TOLD_S = 6.0
+# Spark ends the worker of a task that it gives up on after two seconds.
+_TASKS_GONE_S = 10.0
+_LAST_JOBS = 3  # of a stream: earlier ones have ended
 _FENCED = "has been fenced"
 _DRAINED = "the server is stopping: this batch is left for its next start"
 
@@ -37,6 +41,7 @@ class Run:
     watch: Watch
     inputs: Inputs = _NO_INPUTS
     stream: StreamingQuery | None = None
+    spark: SparkSession | None = None  # whose stream it is
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
     credentials: bytes = b""  # what its workers show
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
@@ -121,6 +126,19 @@ class Run:
     def _last_batch(self) -> int:
         report = self.stream.lastProgress if self.stream is not None else None
         return report.batchId if report is not None else -1
+
+    def await_tasks(self, deadline_s: float = _TASKS_GONE_S) -> None:
+        """Until no task of a stream that was stopped runs any more: Spark gives up on them before they are gone."""
+        if self.stream is None or self.spark is None:
+            return
+        until = time.monotonic() + deadline_s
+        tracker, group = self.spark.sparkContext.statusTracker(), str(self.stream.runId)
+        while time.monotonic() < until:
+            jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))[-_LAST_JOBS:]]
+            stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+            if not any(stage is not None and stage.numActiveTasks > 0 for stage in stages):
+                return
+            time.sleep(0.05)
 
     def close(self) -> None:
         self.membership.close()

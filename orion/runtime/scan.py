@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from orion.formats import format_of
+from orion.formats.wire.ranges import beyond_range
+from orion.moments import ROW_MILLIS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source, WindowKind
 from orion.runtime import headers as own_headers
 from orion.runtime import rows
@@ -47,7 +49,8 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
     ]
     wrong = (
         f"CASE WHEN key IS NOT NULL AND {key.bad} THEN {_told('KEY_UNREADABLE', key.reason)} "
-        f"WHEN value IS NOT NULL AND {value.bad} THEN {_told('VALUE_UNREADABLE', value.reason)} END"
+        f"WHEN value IS NOT NULL AND {value.bad} THEN {_told('VALUE_UNREADABLE', value.reason)} "
+        f"{_beyond(source.schema.key, key.fields, 'KEY')}{_beyond(source.schema.value, value.fields, 'VALUE')}END"
     )
     frame = frame.selectExpr(
         *columns,
@@ -65,6 +68,13 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *added,
     )
     return _with_time(_without_empty(frame, source), source)
+
+
+def _beyond(columns: tuple[Column, ...], fields: tuple[str, ...], side: str) -> str:
+    """The branch for a date or time that is out of range, if a column could hold one."""
+    found = beyond_range(columns, fields)
+    reason = f"'{side}_UNREADABLE: a date or time is out of range'"
+    return "" if found is None else f"WHEN {side.lower()} IS NOT NULL AND {found} THEN {reason} "
 
 
 def _told(code: str, reason: str) -> str:
@@ -136,11 +146,15 @@ def event_time(source: Source) -> str:
     assert column is not None
     name = quote(column.name)
     if column.type is Scalar.TIMESTAMP:
-        return f"unix_millis({name})"
+        return _bounded(f"unix_millis({name})", least=-ROW_MILLIS[1])
     if column.type is Scalar.STRING:
         pattern = (source.timestamp.format or "").replace("'", "\\'")
-        return f"unix_millis(try_to_timestamp({name}, '{pattern}'))"
-    return f"if({name} < 0, NULL, {name})"
+        return _bounded(f"unix_millis(try_to_timestamp({name}, '{pattern}'))", least=-ROW_MILLIS[1])
+    return _bounded(name, least=0)
+
+
+def _bounded(millis: str, least: int) -> str:
+    return f"if({millis} BETWEEN {least}L AND {ROW_MILLIS[1]}L, {millis}, NULL)"
 
 
 def _key_and_window(source: Source) -> tuple[str, dict[str, str]]:

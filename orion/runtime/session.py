@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +25,7 @@ Frame: TypeAlias = DataFrame
 Result: TypeAlias = Row
 
 _FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -31,11 +34,14 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     found = java.find()
     if found.home is not None:
         os.environ["JAVA_HOME"] = str(found.home)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = _python_for_workers(data)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Each of glibc's arenas keeps what was freed in it, and it makes eight a core: for RocksDB's and Arrow's memory
+    # that is hundreds of megabytes that nobody uses.
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     packages = jars.spark_jars(progress)
     builder = SparkSession.builder.appName("orion").master(_master(engine))
-    for name, value in (_settings(engine, data, packages) | engine.conf).items():
+    for name, value in _merged(_settings(engine, data, packages), engine.conf).items():
         builder = builder.config(name, value)
     # PySpark also logs each SQL error by itself; it reaches the person who asked as an error of Orion's.
     logging.getLogger("SQLQueryContextLogger").disabled = True
@@ -44,6 +50,25 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     # Asking for the streams registers the coordinator of state stores, which a stateful batch needs as well.
     session.streams.active  # noqa: B018
     return session
+
+
+def _python_for_workers(data: Path) -> str:
+    """The program that Spark starts as Python: workers that it waits for only a while connect before they load."""
+    early, program = Path(__file__).with_name("early_worker.py"), data.absolute() / "python-worker"
+    text = f"""#!/bin/sh
+case "$2" in
+  pyspark.sql.streaming.*) exec {shlex.quote(sys.executable)} -P {shlex.quote(str(early))} "$@" ;;
+esac
+exec {shlex.quote(sys.executable)} "$@"
+"""
+    try:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(text, encoding="utf-8")
+        program.chmod(0o755)
+        subprocess.run([program, "-c", ""], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):  # a folder whose files may not be run: Python as it is, then
+        return sys.executable
+    return str(program)
 
 
 def stop(session: SparkSession) -> None:
@@ -79,14 +104,61 @@ def _tasks() -> int:
     return max(8, os.cpu_count() or 1)
 
 
-def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str]:
+def _merged(own: dict[str, str], given: dict[str, str]) -> dict[str, str]:
+    """What is given replaces what is our own; options of the JVM come behind ours, and the last of a kind counts."""
+    both = {**own, **given}
+    if _JAVA_OPTIONS in given:
+        both[_JAVA_OPTIONS] = f"{own[_JAVA_OPTIONS]} {given[_JAVA_OPTIONS]}"
+    return both
+
+
+def _java_options() -> str:
+    """Bounds for what the JVM has beside its heap, which has one, and memory given back when it isn't needed."""
     logs = Path(__file__).with_name("log4j2.properties")
+    return " ".join(
+        (
+            f"-Dlog4j2.configurationFile={logs.as_uri()}",
+            "-Duser.timezone=UTC",
+            "-XX:MaxMetaspaceSize=512m",
+            "-XX:ReservedCodeCacheSize=192m",
+            "-XX:MaxDirectMemorySize=256m",
+            # What Spark forgets (a batch's broadcasts, shuffles and blocks) goes when the collector finds it, which
+            # looks for it beside the running threads. What lives is a few hundred megabytes: a heap that grew for the
+            # sake of fewer collections, as it does on a busy machine, would be mostly garbage.
+            "-XX:+UseG1GC",
+            "-XX:+ExplicitGCInvokesConcurrent",
+            "-XX:GCTimeRatio=4",
+            "-XX:+UnlockExperimentalVMOptions",
+            "-XX:G1MaxNewSizePercent=40",
+            "-XX:MaxHeapFreeRatio=100",
+        )
+    )
+
+
+def _retention() -> dict[str, str]:
+    """How much Spark remembers of what has been: all of it is for a UI that isn't there, but for a few jobs' tasks."""
+    return {
+        "spark.ui.retainedJobs": "100",
+        "spark.ui.retainedStages": "100",
+        "spark.ui.retainedTasks": "1000",
+        "spark.ui.retainedDeadExecutors": "1",
+        "spark.sql.ui.retainedExecutions": "1",
+        "spark.appStateStore.asyncTracking.enable": "false",
+        "spark.sql.streaming.numRecentProgressUpdates": "20",
+        "spark.sql.maxPlanStringLength": "20000",
+        "spark.sql.codegen.cache.maxEntries": "300",
+        "spark.cleaner.periodicGC.interval": "2min",
+    }
+
+
+def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str]:
     return {
         "spark.jars": ",".join(map(str, packages)),
         "spark.driver.memory": engine.memory,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logs.as_uri()} -Duser.timezone=UTC",
+        _JAVA_OPTIONS: _java_options(),
+        **_retention(),
         **({"spark.default.parallelism": str(_tasks())} if engine.master == "local[*]" else {}),
         SLOTS: str(engine.fast_slots),
         "spark.ui.enabled": "false",
@@ -107,14 +179,18 @@ def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # One bound for the caches and write buffers of all state stores: each would have up to 128 MB of its own.
+        "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
+        "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": str(engine.state_memory_mb),
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         # An entry of a checkpoint's logs in a fifth of the time. It may replace one that is there, where the other
         # refuses: that nobody else writes them is seen to by the data folder's lock and the query's group.
         "spark.sql.streaming.checkpointFileManagerClass": _FILES,
-        "spark.sql.streaming.numRecentProgressUpdates": "20",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.python.worker.reuse": "true",
+        # How long a worker waits for Spark's word: on a starved machine it may take its time.
+        "spark.python.authenticate.socketTimeout": "300s",
         # A slot is written once a run. A task can see that it is a second attempt, but not that its stage is.
         "spark.stage.maxConsecutiveAttempts": "1",
     }

@@ -62,7 +62,11 @@ class SinkTask(ConnectorJob):
 
     def opened(self) -> Sink:
         """The other side, with all that was said about it checked as far as that goes without asking it."""
-        return open_sink(self.connector, self.layout)
+        return open_sink(self.resolved_connector, self.layout)
+
+    def check(self) -> None:
+        """Raises what the other side refuses at once; nothing is made there."""
+        self.opened().reach()
 
     @property
     def layout(self) -> Layout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from orion.formats.rows.decoding import Bad, bounds, decoder
@@ -30,6 +31,14 @@ class Entry(Protocol):
     def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Which of the records is no row, and why."""
+
+    at: int
+    reason: str
+
+
 class Fold:
     """Makes changes of records. What can't be read is left out and told."""
 
@@ -42,21 +51,21 @@ class Fold:
         # Whether pull queries know its rows by the first column of their key.
         self._is_looked_up = source.schema.key[0].type in (Scalar.STRING, *INTEGRAL)
 
-    def changes(self, records: Sequence[Entry], positions: dict[int, int]) -> tuple[Changes, list[str]]:
+    def changes(self, records: Sequence[Entry], positions: dict[int, int]) -> tuple[Changes, list[Unread]]:
         """The changes, and why some records are none. A record without a key is no row, and passes by."""
-        known = [(r, *self._cut(r.key)) for r in records if r.key is not None]
-        keys = self._keys([key for _, key, _ in known])
-        filled = [r.value for r, _, _ in known if r.value is not None]
+        known = [(at, r, *self._cut(r.key)) for at, r in enumerate(records) if r.key is not None]
+        keys = self._keys([key for _, _, key, _ in known])
+        filled = [r.value for _, r, _, _ in known if r.value is not None]
         values = iter(self._values(filled))
         rows: dict[Any, Sequence[Any]] = {}
         gone: set[Any] = set()
         touched: set[Any] = set()
-        bad: list[str] = []
-        for (record, _, window), key in zip(known, keys, strict=True):
+        bad: list[Unread] = []
+        for (at, record, _, window), key in zip(known, keys, strict=True):
             value = next(values) if record.value is not None else None
             if isinstance(key, Bad) or isinstance(value, Bad) or not isinstance(key, tuple):
                 reason = next((one.reason for one in (key, value) if isinstance(one, Bad)), "its key is null")
-                bad.append(reason)
+                bad.append(Unread(at, reason))
                 continue
             identity = key[0] if self.layout.is_plain else record.key
             if identity is None:

@@ -14,6 +14,9 @@ import duckdb
 import pyarrow as pa
 
 from orion.arrow import arrow_type
+from orion.errors import ExternalError, UserError
+from orion.moments import date_text, days_of, micros_of, timestamp_text
+from orion.plan.interruption import Interruption
 from orion.plan.steps import Pull
 from orion.schema import Array, Column, Map, Scalar, SqlType, Struct
 from orion.serving.store import Store
@@ -27,10 +30,12 @@ class OutOfReach(Exception):
 
 @dataclass(frozen=True)
 class Pulled:
-    """`values` are Python's own: datetime, date, Decimal, bytes; TIME is milliseconds of the day."""
+    """`values` are Python's own: datetime, date, Decimal, bytes; TIME is milliseconds of the day. A date or timestamp
+    that Python has no value for is its text. `warnings` tell what is wrong with the tables that were read."""
 
     columns: tuple[Column, ...]
     values: Sequence[Sequence[Any]]
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def rows(self) -> list[list[Any]]:
@@ -52,22 +57,38 @@ class Pulled:
         return pa.Table.from_arrays(arrays, names=[c.name for c in self.columns])
 
 
-def run(pull: Pull, store: Store, parameters: Sequence[Any]) -> Pulled:
+def run(pull: Pull, store: Store, parameters: Sequence[Any], interruption: Interruption | None = None) -> Pulled:
     """The rows, by DuckDB."""
     assert pull.duckdb is not None
     try:
-        return Pulled(pull.columns, store.rows(pull.duckdb, parameters))
+        if interruption is None:
+            return Pulled(pull.columns, store.rows(pull.duckdb, parameters))
+        with interruption.ended_by(store.cursor().interrupt):
+            return Pulled(pull.columns, store.rows_up_to(pull.duckdb, parameters))
+    except duckdb.OutOfMemoryException as error:
+        hint = "Ask for less, or raise serving.memory_limit."
+        raise UserError("PULL_TOO_LARGE", "The pull query needs more memory than DuckDB has.", hint=hint) from error
     except (duckdb.OutOfRangeException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         raise OutOfReach(str(error)) from error
+    except duckdb.OperationalError as error:
+        raise _unreadable(error) from error
+    except (duckdb.InternalError, duckdb.FatalException) as error:
+        store.reopen()
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: duckdb.Error) -> ExternalError:
+    hint = "It is tried again by itself; the log and DESCRIBE ... EXTENDED say more. A full disk is a frequent cause."
+    return ExternalError("TABLES_UNREADABLE", f"The tables can't be read: {error}", hint=hint, retry_after=1.0)
 
 
 def _shown(type_: SqlType) -> Show | None:
     """What makes JSON's value of one that isn't None; None: it is one already."""
     match type_:
         case Scalar.TIMESTAMP:
-            return lambda v: v.replace(tzinfo=None).isoformat(timespec="milliseconds")
+            return _timestamp
         case Scalar.DATE:
-            return lambda v: v.isoformat()
+            return lambda v: date_text(days_of(v)) if isinstance(v, str) else v.isoformat()
         case Scalar.TIME:
             return _time
         case Scalar.BYTES:
@@ -101,6 +122,12 @@ def _key(value: Any, show: Show | None) -> str:
     return shown if isinstance(shown, str) else str(shown).lower() if isinstance(shown, bool) else str(shown)
 
 
+def _timestamp(value: dt.datetime | str) -> str:
+    if isinstance(value, str):  # DuckDB's own spelling of what Python can't hold
+        return timestamp_text(micros_of(value))
+    return value.replace(tzinfo=None).isoformat(timespec="milliseconds")
+
+
 def _time(millis: int) -> str:
     return (dt.datetime(1970, 1, 1) + dt.timedelta(milliseconds=millis)).time().isoformat(timespec="milliseconds")
 
@@ -110,6 +137,10 @@ def _plain(value: Any, type_: SqlType) -> Any:
     if value is None:
         return None
     match type_:
+        case Scalar.TIMESTAMP if isinstance(value, str):
+            return micros_of(value)
+        case Scalar.DATE if isinstance(value, str):
+            return days_of(value)
         case Scalar.TIMESTAMP:
             return value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         case Array(element):

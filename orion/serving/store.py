@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +20,7 @@ import structlog
 
 from orion.arrow import ZONELESS, arrow_type
 from orion.plan.codec import dumps
+from orion.plan.interruption import MOST_ROWS, refuse_too_many
 from orion.plan.sources import PSEUDO, ROWTIME, WINDOW_BOUNDS, Source
 from orion.schema import Array, Column, Map, Scalar, Struct, duckdb_name, duckdb_type
 
@@ -27,7 +29,18 @@ log = structlog.get_logger()
 KEY = "__key"
 # Up to so many keys are deleted by the index; of more the whole column is looked through, once.
 _FEW = 50
-_LAYOUT = 1  # of these tables: raised when files that are there can't be gone on with
+_PORTION = 10_000
+_MOST_BAD = 1_000  # bad records of a table whose places are kept; all are counted
+_LAYOUT = 2  # of these tables: raised when files that are there can't be gone on with
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record of a table's topic that is no row of it."""
+
+    partition: int
+    offset: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,7 @@ class Changes:
     gone: frozenset[Any] = frozenset()
     touched: frozenset[Any] = frozenset()  # the values of the key's first column in all of these
     positions: Mapping[int, int] = field(default_factory=dict)
+    bad: tuple[BadRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,23 +113,45 @@ def _is_indexable(column: Column) -> bool:
 class Store:
     """One database. Readers have a cursor a thread; writers take turns."""
 
-    def __init__(self, path: Path | None = None, memory_limit: str = "512MB") -> None:
-        """Without a path it is in memory, and gone when it is closed."""
-        self._db = _opened(path, memory_limit)
+    def __init__(self, path: Path | None = None, memory_limit: str = "512MB", most_rows: int = MOST_ROWS) -> None:
+        """Without a path it is in memory, and gone when it is closed. `most_rows` is how many an answer may have."""
+        self.most_rows = most_rows
+        self._path, self._memory_limit = path, memory_limit
         self._write = threading.Lock()
-        self._writer = self._db.cursor()
         self._local = threading.local()
-        self._writer.execute(
-            "CREATE TABLE IF NOT EXISTS __tables (name VARCHAR, fingerprint VARCHAR, topic_id VARCHAR)"
-        )
-        self._writer.execute("CREATE TABLE IF NOT EXISTS __positions (name VARCHAR, part INTEGER, next BIGINT)")
+        self.generation = 0  # how often the database was opened anew
+        self._open()
+
+    def _open(self) -> None:
+        self._db = _opened(self._path, self._memory_limit)
+        self._writer = self._db.cursor()
+        for table in (
+            "__tables (name VARCHAR, fingerprint VARCHAR, topic_id VARCHAR)",
+            "__positions (name VARCHAR, part INTEGER, next BIGINT)",
+            "__bad (name VARCHAR, part INTEGER, position BIGINT, reason VARCHAR, number BIGINT)",
+        ):
+            self._writer.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+
+    def reopen(self) -> None:
+        """Open the database anew: after an error of its own, DuckDB answers nothing any more. Who follows a topic has
+        to look again how far it is."""
+        if self._path is None:
+            return
+        with self._write:
+            with suppress(duckdb.Error):
+                self._writer.close()
+            with suppress(duckdb.Error):
+                self._db.close()
+            self._open()
+            self.generation += 1
 
     # ---- reading -----------------------------------------------------------------------------------------------
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """This thread's own."""
         found: duckdb.DuckDBPyConnection | None = getattr(self._local, "cursor", None)
-        if found is None:
+        if found is None or self._local.generation != self.generation:
+            self._local.generation = self.generation
             found = self._local.cursor = self._db.cursor()
         return found
 
@@ -125,6 +161,20 @@ class Store:
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self.cursor().execute(sql, parameters).fetchall()
+
+    def rows_up_to(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The same, but no more than an answer may have: they are taken in portions, and are all in memory then."""
+        cursor = self.cursor().execute(sql, parameters)
+        taken: list[tuple[Any, ...]] = []
+        try:
+            while some := cursor.fetchmany(_PORTION):
+                taken += some
+                refuse_too_many(len(taken), self.most_rows)
+        except BaseException:
+            self._local.cursor = None  # one whose answer isn't read to its end takes no other question
+            cursor.close()
+            raise
+        return taken
 
     def arrow(self, source: Source, condition: str | None = None, parameters: Sequence[Any] = ()) -> pa.Table:
         """The rows of a table, or those that fulfil a condition."""
@@ -139,6 +189,24 @@ class Store:
 
     def count(self, source: Source) -> int:
         return int(self.rows(f"SELECT count(*) FROM {Layout(source).name}")[0][0])
+
+    @property
+    def database(self) -> str:
+        """What DuckDB calls it."""
+        return str(self.rows("SELECT system.main.current_database()")[0][0])
+
+    def fingerprints(self) -> dict[str, str]:
+        """The tables that there are, each with what its rows hang on."""
+        return dict(self.rows("SELECT name, fingerprint FROM __tables"))
+
+    def count_bad(self, table: str) -> int:
+        """How many records of its topic were no rows of a table."""
+        return int(self.rows("SELECT coalesce(max(number), 0) FROM __bad WHERE name = ?", [table])[0][0])
+
+    def bad_records(self, table: str, most: int) -> list[BadRecord]:
+        """The last of them, the newest first."""
+        sql = "SELECT part, position, reason FROM __bad WHERE name = ? ORDER BY number DESC LIMIT ?"
+        return [BadRecord(*row) for row in self.rows(sql, [table, most])]
 
     def names(self) -> list[str]:
         return [name for (name,) in self.rows("SELECT name FROM __tables")]
@@ -176,11 +244,31 @@ class Store:
                     names += "" if layout.is_plain else f", {KEY}"
                     self._writer.execute(f"INSERT INTO {layout.name} ({names}) SELECT {names} FROM __batch")
                     self._writer.unregister("__batch")
+                self._note_bad(layout.source.name, changes.bad)
                 self._move(layout.source.name, changes.positions)
                 self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                with suppress(duckdb.Error):  # it may be over already, or the database gone
+                    self._writer.execute("ROLLBACK")
                 raise
+
+    def _note_bad(self, table: str, bad: Sequence[BadRecord]) -> None:
+        if not bad:
+            return
+        last = "SELECT coalesce(max(number), 0) FROM __bad WHERE name = ?"
+        known = int(self._writer.execute(last, [table]).fetchall()[0][0])
+        kept = list(enumerate(bad, known + 1))[-_MOST_BAD:]
+        noted = {
+            "name": pa.array([table] * len(kept), pa.string()),
+            "part": pa.array([one.partition for _, one in kept], pa.int32()),
+            "position": pa.array([one.offset for _, one in kept], pa.int64()),
+            "reason": pa.array([one.reason for _, one in kept], pa.string()),
+            "number": pa.array([number for number, _ in kept], pa.int64()),
+        }
+        self._writer.register("__noted", pa.table(noted))
+        self._writer.execute("INSERT INTO __bad SELECT * FROM __noted")
+        self._writer.unregister("__noted")
+        self._writer.execute("DELETE FROM __bad WHERE name = ? AND number <= ?", [table, known + len(bad) - _MOST_BAD])
 
     def _delete(self, layout: Layout, touched: list[Any]) -> None:
         if not touched:
@@ -207,6 +295,7 @@ class Store:
             f"DROP TABLE IF EXISTS {duckdb_name(name)}",
             f"DELETE FROM __tables WHERE name = {quoted}",
             f"DELETE FROM __positions WHERE name = {quoted}",
+            f"DELETE FROM __bad WHERE name = {quoted}",
         ]
 
     def _transact(self, statements: Sequence[str]) -> None:
@@ -216,7 +305,8 @@ class Store:
                 self._writer.execute(text)
             self._writer.execute("COMMIT")
         except BaseException:
-            self._writer.execute("ROLLBACK")
+            with suppress(duckdb.Error):
+                self._writer.execute("ROLLBACK")
             raise
 
     def close(self) -> None:

@@ -14,12 +14,14 @@ from orion.config import Serving
 from orion.errors import NotFound
 from orion.hub.kafka import Kafka
 from orion.plan.catalog import Catalog
+from orion.plan.interruption import Interruption
 from orion.plan.sources import Source, WireSchema
 from orion.plan.steps import Pull
 from orion.serving.feed import Feed, TableStatus
 from orion.serving.hot import HotRows
 from orion.serving.last_rows import LastRows
 from orion.serving.pull import Pulled, run
+from orion.serving.relations import Relation, relation_of
 from orion.serving.store import Layout, Store
 
 FOLDER, FILE = "serving", "tables.duckdb"
@@ -33,13 +35,14 @@ class Tables:
         data: Path,
         settings: Serving,
     ) -> None:
-        self.store = Store(data / FOLDER / FILE, settings.memory_limit)
+        self.store = Store(data / FOLDER / FILE, settings.memory_limit, settings.max_rows)
         self.hot = HotRows(settings.hot_rows)
         self.last = LastRows(settings.last_rows)
         self._kafka, self._schema_of = kafka, schema_of
         self._lock = threading.Lock()
         self._feeds: dict[str, Feed] = {}
         self._followed: Mapping[str, Source] | None = None
+        self._shown: dict[str, tuple[Source, str, Relation]] = {}  # with what a table is known by in the database
 
     def follow(self, catalog: Catalog) -> None:
         """Keep the tables that the catalog has now, and no others."""
@@ -61,10 +64,10 @@ class Tables:
                     self._feeds[name] = Feed(source, self.store, self._kafka, self._schema_of, (self.hot, self.last))
             self._followed = catalog.sources
 
-    def run(self, pull: Pull, parameters: list[Any]) -> Pulled:
+    def run(self, pull: Pull, parameters: list[Any], interruption: Interruption | None = None) -> Pulled:
         """The rows, by DuckDB; raises OutOfReach where it can't."""
         if not pull.is_lookup:
-            return run(pull, self.store, parameters)
+            return run(pull, self.store, parameters, interruption)
         found = self._found(pull, parameters)
         if found is None:
             version = self.hot.version(pull)
@@ -75,7 +78,9 @@ class Tables:
     def at_hand(self, pull: Pull, parameters: list[Any]) -> Pulled | None:
         """An answer that needs no work at all, if there is one."""
         feed = self._feeds.get(pull.reads[0].name) if pull.is_lookup else None
-        return self._found(pull, parameters) if feed is not None and feed.is_built else None
+        if feed is None or not feed.is_built or feed.error is not None:
+            return None
+        return self._found(pull, parameters)
 
     def _found(self, pull: Pull, parameters: list[Any]) -> Pulled | None:
         found = None if pull.row is None else self.last.get(pull, parameters[0])
@@ -84,6 +89,22 @@ class Tables:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection to the database that holds the tables, for who only reads and closes it."""
         return self.store.connection()
+
+    def relations(self) -> list[Relation]:
+        """The tables as clients see them: those that the database has now, with the columns that it has them with."""
+        found = []
+        for name, fingerprint in self.store.fingerprints().items():
+            feed = self._feeds.get(name)
+            if feed is None:
+                continue
+            known = self._shown.get(name)
+            if known is None or known[0] is not feed.source:
+                layout = Layout(feed.source)
+                known = (feed.source, layout.fingerprint(), relation_of(layout, self.store.database))
+                self._shown[name] = known
+            if known[1] == fingerprint:
+                found.append(known[2])
+        return found
 
     def ready(self, seconds: float) -> bool:
         """Whether all tables have once been up with their topics, or are within this time. One that fails keeps nobody
@@ -104,6 +125,16 @@ class Tables:
         if found is None:
             raise NotFound("TABLE_MISSING", f"The table {name} is not served here.")
         return found
+
+    def warnings(self, sources: Iterable[Source]) -> tuple[str, ...]:
+        """What is wrong with the tables that a question reads."""
+        feeds = [feed for source in sources if (feed := self._feeds.get(source.name)) is not None]
+        return tuple(told for feed in feeds if (told := feed.warning()) is not None)
+
+    def failing(self) -> dict[str, str]:
+        """The tables that don't follow their topics, and why; without looking into any."""
+        found = {name: feed.error for name, feed in list(self._feeds.items())}
+        return {name: error for name, error in found.items() if error is not None}
 
     def status(self, name: str) -> TableStatus | None:
         feed = self._feeds.get(name)

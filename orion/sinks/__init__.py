@@ -36,6 +36,10 @@ class Lake(Protocol):
         """See Store.prepare."""
         ...
 
+    def reach(self) -> None:
+        """See Store.reach."""
+        ...
+
     def write(self, batch: DataFrame, epoch: int) -> int:
         """Write a batch of the layout's columns and store.BESIDE; how many rows.
 

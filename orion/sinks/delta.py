@@ -87,13 +87,17 @@ class DeltaSink:
     upkeep: Upkeep = field(compare=False)
     guarantee: ClassVar[str] = "exactly once"
 
-    def prepare(self) -> None:
-        if self.bucket is None and "://" not in self.table.path:
-            Folder(self.table.path).check(PROBE)
-        session = tuned(SparkSession.active())
+    def reach(self) -> None:
         if self.bucket is not None:
             _, folder = s3a.parts(self.table.path)
             self.bucket.check(f"{folder}/{PROBE}")
+        elif "://" not in self.table.path:
+            Folder(self.table.path).check(PROBE)
+
+    def prepare(self) -> None:
+        self.reach()
+        session = tuned(SparkSession.active())
+        if self.bucket is not None:
             s3a.reach(session, self.bucket)
         self.table.make(session, ", ".join(f"{quote(c.name)} {spark_type(c.type)}" for c in self._columns))
 

@@ -147,6 +147,13 @@ class SearchStore:
         finally:
             session.close()
 
+    def reach(self) -> None:
+        session = SearchSession(self.work)
+        try:
+            session.reach()
+        finally:
+            session.close()
+
     def open(self) -> SearchSession:
         return SearchSession(self.work)
 

@@ -59,6 +59,9 @@ class JdbcStore:
         finally:
             connection.close()
 
+    def reach(self) -> None:
+        self.orders.database.connect().close()
+
     def open(self) -> SqlSession:
         return SqlSession(self.orders)
 

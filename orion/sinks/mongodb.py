@@ -168,6 +168,9 @@ class MongoStore:
     guarantee: ClassVar[str] = "each row once, by its document's id"
     nested: ClassVar[Nested] = Nested.ARROW
 
+    def reach(self) -> None:
+        self.prepare()  # it makes nothing: collections come with their first document
+
     def prepare(self) -> None:
         client = connect(self.uri.get_secret_value())
         try:

@@ -218,6 +218,9 @@ class S3Store:
     def prepare(self) -> None:
         self.scheme.place.check(self.scheme.naming.probe)
 
+    def reach(self) -> None:
+        self.prepare()  # objects are all there is to make
+
     def open(self) -> ObjectSession:
         return ObjectSession(self.scheme, self.scheme.place.open())
 

@@ -117,6 +117,10 @@ class Store(Protocol):
         """
         ...
 
+    def reach(self) -> None:
+        """Reach the server and log in, as `prepare` does, and leave everything there as it is."""
+        ...
+
     def open(self) -> Session:
         """In a worker. Raises StoreAway while nobody answers."""
         ...

@@ -14,6 +14,7 @@ from orion.hub.records import Outgoing, Receipt
 from orion.plan.sources import SCHEMA_TYPES, Kind, Serde, Source, subject
 from orion.schema import Role, Schema
 from orion.web.gateway import Gateway
+from orion.web.rest_proxy.bodies import refuse_half_pairs
 
 _NDJSON = "ndjson"
 
@@ -170,6 +171,7 @@ def rows_of(raw: bytes, media: str) -> list[Any]:
         return [single] if single is not None else [row_of_line(line) for line in lines if line.strip()]
     try:
         found = parsed(text)
+        refuse_half_pairs(text, found)
     except (ValueError, RecursionError) as error:
         raise UserError("BAD_REQUEST", f"The body is no JSON: {error}.") from error
     return found if isinstance(found, list) else [found]
@@ -178,7 +180,9 @@ def rows_of(raw: bytes, media: str) -> list[Any]:
 def _whole(text: bytes) -> Any:
     """The object, if all lines together are one."""
     try:
-        return parsed(text)
+        found = parsed(text)
+        refuse_half_pairs(text, found)
+        return found
     except (ValueError, RecursionError):
         return None
 
@@ -186,7 +190,9 @@ def _whole(text: bytes) -> Any:
 def row_of_line(line: bytes) -> Any:
     """A row, or the error that the line is no JSON."""
     try:
-        return parsed(line)
+        found = parsed(line)
+        refuse_half_pairs(line, found)
+        return found
     except (ValueError, RecursionError) as error:
         return SchemaError("ROW_UNFIT", f"The line is no JSON: {error}.")
 

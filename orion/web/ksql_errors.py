@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from orion.errors import ExpectationFailed, NotFound, OrionError, SqlError, UserError
+from orion.errors import (
+    BodyLate,
+    ExpectationFailed,
+    Forbidden,
+    NotFound,
+    OrionError,
+    SqlError,
+    TooLarge,
+    UnsupportedMedia,
+    UserError,
+)
 
 
 def body(error: OrionError) -> dict[str, Any]:
@@ -23,11 +33,16 @@ def body(error: OrionError) -> dict[str, Any]:
 
 
 def _number(error: OrionError) -> int:
-    """ksqlDB's codes: 40001 a bad statement, 40000 a bad request, 40401 not found, 41700 an ASSERT, 50000 our own."""
+    """ksqlDB's codes: 40001 a bad statement, 40000 a bad request, 40401 not found, 41700 an ASSERT, 50000 our own.
+
+    One of HTTP's own statuses has two zeros behind it.
+    """
     if isinstance(error, SqlError):
         return 40001
     if isinstance(error, NotFound):
         return 40401
     if isinstance(error, ExpectationFailed):
         return 41700
+    if isinstance(error, Forbidden | TooLarge | BodyLate | UnsupportedMedia):
+        return error.http_status * 100
     return 40000 if isinstance(error, UserError) else 50000

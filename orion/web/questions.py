@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,8 +20,9 @@ from fastapi import FastAPI, Request
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from orion.app import Orion
-from orion.errors import UserError
+from orion.errors import ExternalError, UserError
 from orion.hub.records import Record
+from orion.plan.interruption import Interruption
 from orion.runtime.push import PushQuery, one_line
 from orion.schema import Scalar, SqlType
 from orion.serving.pull import Pulled
@@ -58,10 +59,18 @@ async def body_of(request: Request, model: type[M]) -> M:
     return read(await request.body(), model)
 
 
+async def client_leaves(request: Request) -> None:
+    """Until the connection ends. The request has been read: what follows has nothing to say."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 def read(body: bytes | str, model: type[M]) -> M:
     try:
-        return model.model_validate(json.loads(body or b"{}"))
-    except (ValueError, ValidationError) as error:
+        found = json.loads(body or b"{}")
+        json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
+        return model.model_validate(found)
+    except (ValueError, RecursionError) as error:
         told = error.errors()[0] if isinstance(error, ValidationError) else None
         what = f"{'.'.join(map(str, told['loc']))}: {told['msg']}" if told else "not JSON"
         raise UserError("BAD_REQUEST", f"The request's body can't be read ({what}).") from error
@@ -79,18 +88,41 @@ class Answer:
     rows: AsyncIterator[list[str]]
     ending: Callable[[], str | None]  # what to tell after the last row, where the form has a place for it
     close: Callable[[], Any]
+    warnings: tuple[str, ...] = ()  # what is wrong with the tables that the rows come from
 
 
-async def asked(app: FastAPI, question: Question) -> Answer:
-    """Start to answer. Raises what is wrong with the statement."""
-    orion: Orion = app.state.orion
+async def asked(app: FastAPI, question: Question, leaving: Callable[[], Awaitable[object]]) -> Answer:
+    """Start to answer. Raises what is wrong with the statement.
+
+    A pull query ends when `leaving` does: who asked is gone.
+    """
     gateway: Gateway = app.state.gateway
-    found = await gateway.run(orion.query, question.sql, question.properties, question.variables)
+    interruption = Interruption()
+    work = asyncio.ensure_future(_answer(app.state.orion, gateway, question, interruption))
+    watch = asyncio.ensure_future(leaving())
+    try:
+        await asyncio.wait((work, watch), return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            interruption.interrupt(_left())
+        return await work
+    except asyncio.CancelledError:
+        interruption.interrupt(_left())
+        raise
+    finally:
+        watch.cancel()
+
+
+def _left() -> ExternalError:
+    return ExternalError("CLIENT_LEFT", "Who asked is gone, and the query with it.")
+
+
+async def _answer(orion: Orion, gateway: Gateway, question: Question, interruption: Interruption) -> Answer:
+    found = await gateway.run(orion.query, question.sql, question.properties, question.variables, interruption)
     if isinstance(found, PushQuery):
         columns = tuple((c.name, c.expr.type) for c in found.columns)
         return Answer(found.id, columns, _pushed(found), lambda: _why_over(found), found.close)
     if isinstance(found, Pulled):
-        return Answer(None, columns_of(found), _pulled(found.rows), lambda: None, _nothing)
+        return Answer(None, columns_of(found), _pulled(found.rows), lambda: None, _nothing, found.warnings)
     printed = Printed(found, orion)
     return Answer(None, _PRINTED, printed.rows(gateway), lambda: COMPLETED, printed.close)
 

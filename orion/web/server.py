@@ -14,11 +14,16 @@ import structlog
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
 from orion import __version__
 from orion.app import Orion
+from orion.config import Web
 from orion.errors import ExternalError, InternalError, OrionError
+from orion.log import configure_log_unless_told
 from orion.web import ksql_errors
+from orion.web.admission import Admission
 from orion.web.console.door import Door
 from orion.web.gateway import Gateway
 from orion.web.http2 import Connection, Http2
@@ -69,6 +74,12 @@ def over(gateway: Gateway) -> FastAPI:
     async def refused(_: Request, error: OrionError) -> JSONResponse:
         return JSONResponse(ksql_errors.body(error), error.http_status)
 
+    @app.exception_handler(HTTPException)
+    async def unknown(_: Request, error: HTTPException) -> JSONResponse:
+        """A path or method that isn't there, in the two fields that clients of every API here read."""
+        body = {"error_code": error.status_code, "message": f"HTTP {error.status_code} {error.detail}"}
+        return JSONResponse(body, error.status_code, headers=error.headers)
+
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> JSONResponse:
         """Ours: who asked is told that much, and the log has the rest."""
@@ -99,23 +110,24 @@ class _Uvicorn(uvicorn.Server):
 class Server:
     """A serving thread. `url` is where it answers."""
 
-    def __init__(self, app: FastAPI, sock: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, sock: socket.socket, settings: Web) -> None:
         host, port = sock.getsockname()[:2]
-        self.url = f"http://{host}:{port}"
+        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._ready = threading.Event()
         self._failure: BaseException | None = None
-        self._uvicorn = _uvicorn(app, self._ready.set)
+        self._uvicorn = _uvicorn(Admission(app, settings, host), settings, self._ready.set)
         self._thread = threading.Thread(target=self._run, args=(sock,), name="orion-http", daemon=True)
 
     @classmethod
     def start(cls, orion: Orion, sock: socket.socket) -> Self:
         """Serve a platform on a socket that is bound already (see `bound`)."""
-        return cls.serve(application(orion), sock)
+        return cls.serve(application(orion), sock, orion.engine.config.web)
 
     @classmethod
-    def serve(cls, app: FastAPI, sock: socket.socket) -> Self:
+    def serve(cls, app: ASGIApp, sock: socket.socket, settings: Web | None = None) -> Self:
         """The same for any application."""
-        server = cls(app, sock)
+        configure_log_unless_told()
+        server = cls(app, sock, settings or Web())
         server._thread.start()
         if not server._ready.wait(_START_S) or server._failure:
             raise ExternalError("HTTP_FAILED", f"The HTTP server didn't start: {server._failure or 'no answer'}.")
@@ -134,16 +146,17 @@ class Server:
         self._thread.join(timeout=10)
 
 
-def _uvicorn(app: FastAPI, listens: Callable[[], None]) -> _Uvicorn:
-    http2 = Http2()
+def _uvicorn(app: ASGIApp, settings: Web, listens: Callable[[], None]) -> _Uvicorn:
+    http2 = Http2(settings.max_body_bytes)
 
     def connection(**given: Any) -> asyncio.Protocol:
-        return Connection(http2, **given)
+        return Connection(http2, settings.body_s, **given)
 
     config = uvicorn.Config(
         app,
         http=cast(type[asyncio.Protocol], connection),
         ws="wsproto",
+        ws_max_size=settings.max_body_bytes,
         loop="uvloop",
         lifespan="on",
         log_config=None,

@@ -19,6 +19,8 @@ from orion.web.questions import Answer, Columns, columns_of, dumped
 
 DELIMITED_TYPE = "application/vnd.ksqlapi.delimited.v1"
 STREAMED_TYPE = "application/vnd.ksql.v1+json"
+WARNING = "Orion-Warning"  # the header of an answer whose rows may be old
+_LONGEST = 2_000  # of a header
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Rows(StreamingResponse):
     def __init__(self, answer: Answer, shape: Shape, request: Request) -> None:
         # Over HTTP/2, ksqlDB sends each row in a frame of its own, and there are clients that count on it.
         single = request.scope.get("http_version") == "2"
-        super().__init__(pieces(answer, shape, single=single), media_type=shape.media)
+        super().__init__(pieces(answer, shape, single=single), media_type=shape.media, headers=_told(answer.warnings))
         self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,6 +104,12 @@ class Rows(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             await closed(self._answer)
+
+
+def _told(warnings: tuple[str, ...]) -> dict[str, str]:
+    """A header, which no client of ksqlDB's minds: in the answer itself there is no place for it."""
+    text = " | ".join(" ".join(warning.split()) for warning in warnings)
+    return {WARNING: text.encode("ascii", "replace").decode()[:_LONGEST]} if warnings else {}
 
 
 async def closed(answer: Answer) -> None:

@@ -98,9 +98,11 @@ def page(browser: Browser, url: str) -> Iterator[Page]:
     context.set_default_timeout(DEADLINE_MS)
     expect.set_options(timeout=DEADLINE_MS)
     tab = context.new_page()
-    wrong: list[str] = []
-    tab.on("pageerror", lambda error: wrong.append(str(error)))
-    tab.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+    wrong: list[tuple[str, str]] = []  # what, and the address that it is about
+    pages: set[str] = set()  # a page that isn't there is the test's to judge
+    tab.on("pageerror", lambda error: wrong.append((str(error), "")))
+    tab.on("console", lambda told: wrong.append((told.text, told.location["url"])) if told.type == "error" else None)
+    tab.on("request", lambda request: pages.add(request.url) if request.is_navigation_request() else None)
     yield tab
     context.close()
-    assert [one for one in wrong if not HARMLESS.search(one)] == []
+    assert [what for what, where in wrong if where not in pages and not HARMLESS.search(what)] == []

@@ -74,6 +74,29 @@ def test_light_and_dark_are_kept(page: Page) -> None:
     expect(page.locator("body")).to_have_class(re.compile("body--dark"))
 
 
+@pytest.mark.parametrize("address", ["/nosuch", "/nosuch/deeper?x=1", "/queries/a/b/c"])
+def test_an_unknown_address_is_a_page_that_says_so(page: Page, url: str, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("h1")).to_have_text("There is no such page")
+    expect(page.locator(".o-empty").get_by_role("link", name="Topics")).to_be_visible()
+
+
+def test_an_unknown_address_is_not_found_for_everybody(url: str) -> None:
+    assert httpx.get(f"{url}/nosuch", headers=HTML, timeout=60).status_code == 404
+    assert httpx.get(f"{url}/nosuch", timeout=60).headers["content-type"].startswith("application/json")
+
+
+def test_a_server_that_is_gone_is_told_in_the_middle_and_nothing_can_be_pressed(page: Page) -> None:
+    page.goto("/topics")
+    expect(page.locator("h1")).to_have_text("Topics")
+    page.evaluate("window.socket.disconnect()")
+    expect(page.locator("#popup")).to_be_visible()
+    assert page.evaluate("document.querySelector('.o-main').inert") is True
+    page.evaluate("window.socket.connect()")
+    expect(page.locator("#popup")).to_be_hidden()
+    assert page.evaluate("document.querySelector('.o-main').inert") is False
+
+
 def test_what_isn_t_there_is_told_as_an_error(page: Page) -> None:
     page.goto("/topics/no_such_topic")
     expect(page.locator(".o-error")).to_contain_text("TOPIC_NOT_FOUND")

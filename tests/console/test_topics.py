@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from orion.app import Orion
+from orion.web.console.questions import searching
 
 
 def rows(page: Page) -> int:
@@ -51,6 +55,32 @@ def test_a_wrong_expression_is_pointed_at(page: Page) -> None:
     where.fill("total >=")
     where.press("Enter")
     expect(page.locator(".o-error")).to_contain_text("SYNTAX")
+
+
+def test_a_search_that_ran_out_says_how_far_it_looked_and_goes_on(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "_MOST_SCANNED", 10)
+    monkeypatch.setattr(searching, "_BATCH", 5)
+    page.goto("/topics/ct_orders?where=total = 38")  # behind 19 others in its partition
+    expect(page.locator(".o-empty")).to_contain_text("Nothing found so far")
+    expect(page.locator(".o-empty")).to_contain_text(re.compile(r"\d+ of \d+ offsets were looked through"))
+    page.get_by_text("Where it has looked").click()
+    expect(page.locator(".o-looked")).to_contain_text("partition 1")
+    further = page.get_by_role("button", name="Look further")
+    for _ in range(8):
+        if rows(page):
+            break
+        before = page.locator(".o-panel__head").inner_text()
+        further.click()
+        expect(page.locator(".o-panel__head")).not_to_have_text(before)
+        expect(page.get_by_text("looking …")).to_have_count(0)
+    expect(page.locator(".o-records tbody tr")).to_have_count(1)
+    expect(page.locator(".o-records tbody tr")).to_contain_text("o-38")
+
+
+def test_a_search_that_saw_everything_says_so(page: Page) -> None:
+    page.goto("/topics/ct_orders?where=total = -1")
+    expect(page.locator(".o-empty")).to_contain_text(re.compile(r"All \d+ offsets were looked through"))
+    expect(page.get_by_role("button", name="Look further")).to_have_count(0)
 
 
 def test_what_is_produced_comes_live(page: Page) -> None:
@@ -124,3 +154,32 @@ def test_partitions_are_added(page: Page, orion: Orion) -> None:
     page.get_by_label("Partitions", exact=True).fill("3")
     page.locator(".o-dialog").get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".o-table tbody tr")).to_have_count(3)
+
+
+def test_a_record_is_sent_again_as_it_was_or_edited(page: Page, orion: Orion) -> None:
+    before = sum(orion.kafka.ends_of(["ct_orders"])["ct_orders"].values())
+    page.goto("/topics/ct_orders?partition=0&from=offset:3")
+    page.locator(".o-records tbody tr").first.get_by_role("button").click()
+    page.get_by_role("button", name="Send again or edit").click()
+    dialog = page.locator(".o-dialog")
+    expect(dialog.locator("h2")).to_contain_text("Send 0:3 to ct_orders again")
+    dialog.get_by_role("button", name="Send again").click()
+    expect(page.locator(".o-toast")).to_contain_text("Written to partition")
+    assert sum(orion.kafka.ends_of(["ct_orders"])["ct_orders"].values()) == before + 1
+
+
+def test_records_are_exported(page: Page) -> None:
+    page.goto("/topics/ct_orders?partition=0&from=offset:4&find=o-8")
+    expect(page.locator(".o-records tbody tr")).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    head, row = csv.reader(download.value.path().read_text().splitlines())
+    assert head == ["PARTITION", "OFFSET", "TIMESTAMP", "KEY", "VALUE", "HEADERS"]
+    assert (row[0], row[1], row[3], json.loads(row[4])["zip"]) == ("0", "4", "o-8", "10117")
+    assert download.value.suggested_filename == "ct_orders.csv"
+
+
+def test_the_list_has_rates(page: Page) -> None:
+    page.goto("/topics")
+    row = page.locator("tr", has_text="ct_orders").first
+    expect(row).to_contain_text("/s")  # known at the second look

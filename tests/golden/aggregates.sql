@@ -27,7 +27,7 @@ SELECT track, COUNT(*) AS n, SUM(seconds) AS heard FROM plays WHERE seconds > 30
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate COUNTRY, WINDOWSTART AS SINCE, COUNT(*) AS N
 --       by COUNTRY
---       window TUMBLING ( SIZE 60000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
+--       window TUMBLING ( SIZE 60000 MILLISECONDS ) GRACE 86340000 MILLISECONDS
 --       operator Spark's own aggregation
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE per_minute AS

@@ -59,7 +59,7 @@ CREATE TABLE lands AS SELECT u.id, city, land FROM users u JOIN cities c ON u.ci
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     project ROWKEY, C.PAGE AS PAGE, V.AD AS AD
 --       full join, stream-stream, on C.USER = V.USER
---         within 1000 before, 1000 after, GRACE 86400000 MILLISECONDS, rows without a partner come out at once
+--         within 1000 before, 1000 after, GRACE 86398000 MILLISECONDS, rows without a partner come out at once
 --         operator keyed tasks in Python: both sides are kept and met row by row
 --         project C.USER, C.PAGE
 --           scan stream CLICKS over topic clicks (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, PAGE VARCHAR(STRING), AT BIGINT

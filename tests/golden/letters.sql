@@ -70,7 +70,7 @@ CREATE STREAM src (v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON', ERROR
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N
 --       by K
---       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
+--       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86399000 MILLISECONDS
 --       operator Spark's own aggregation
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 CREATE TABLE counted WITH (late_rows = 'count') AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k;
@@ -83,7 +83,7 @@ CREATE TABLE counted WITH (late_rows = 'count') AS SELECT k, COUNT(*) AS n FROM 
 --     late rows are kept: they go to dlq.KEPT
 --     aggregate K, COUNT(*) AS N
 --       by K
---       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86400000 MILLISECONDS
+--       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86399000 MILLISECONDS
 --       operator keyed tasks in Python: late rows are kept
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 CREATE TABLE kept WITH (late_rows = 'keep') AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k;

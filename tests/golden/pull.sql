@@ -73,7 +73,7 @@ SELECT TRANSFORM(ARRAY[n], x => x + 1) AS l FROM t;
 
 -- plan:
 --   pull query, answered by Spark: DuckDB has no equal for FORMAT_TIMESTAMP
---     SELECT `K` AS `K`, (date_format((timestamp_millis(`ROWTIME`)), 'HH')) AS `H` FROM __t0 WHERE coalesce(`K` = 'a', false)
+--     SELECT `K` AS `K`, (date_format((timestamp_micros(try_multiply(`ROWTIME`, 1000L))), 'HH')) AS `H` FROM __t0 WHERE coalesce(`K` = 'a', false)
 --     over the rows where ("K" = $1)
 --     read table T over topic T (key KAFKA, value JSON): K VARCHAR(STRING) PRIMARY KEY, N BIGINT, MOST INTEGER
 SELECT k, FORMAT_TIMESTAMP(FROM_UNIXTIME(ROWTIME), 'HH') AS h FROM t WHERE k = 'a';
@@ -127,3 +127,56 @@ SELECT RANK() OVER (ORDER BY v) AS r FROM s EMIT CHANGES;
 -- error: BindError TABLE_FUNCTION_NOT_HERE 1:8
 -- message: Pull queries don't support EXPLODE.
 SELECT EXPLODE(ARRAY[n]) FROM t;
+
+-- plan:
+--   pull query, answered by DuckDB
+--     SELECT 1 AS "KSQL_COL_0"
+SELECT 1;
+
+-- plan:
+--   pull query, answered by DuckDB
+--     SELECT (upper('a')) AS "BIG", 1 AS "ONE", [1, 2] AS "LIST"
+SELECT UCASE('a') AS big, 1 one, ARRAY[1, 2] AS list;
+
+-- plan:
+--   pull query, answered by Spark: DuckDB has no equal for TRANSFORM
+--     SELECT 1 AS `N`, (if(exists(array(1, 2), __l0_0 -> CAST((__l0_0 + 1) AS INT) IS NULL), NULL, transform(array(1, 2), __l0_0 -> CAST((__l0_0 + 1) AS INT)))) AS `LIST`
+SELECT 1 AS n, TRANSFORM(ARRAY[1, 2], x => x + 1) AS list;
+
+-- error: BindError UNKNOWN_COLUMN 1:8
+-- message: There is no column K.
+SELECT k;
+
+-- error: BindError FROM_MISSING 1:8
+-- message: * and OVER need rows, and there is no FROM.
+-- hint: Add FROM and a source.
+SELECT *;
+
+-- error: BindError FROM_MISSING 1:8
+-- message: COUNT needs rows, and there is no FROM.
+-- hint: Add FROM and a source.
+SELECT COUNT(*);
+
+-- error: BindError FROM_MISSING 1:8
+-- message: EXPLODE needs rows, and there is no FROM.
+-- hint: Add FROM and a source.
+SELECT EXPLODE(ARRAY[1, 2]);
+
+-- error: BindError NULL_TYPE 1:8
+-- message: A column that is NULL has no type.
+-- hint: CAST it, for example CAST(NULL AS STRING).
+SELECT NULL;
+
+-- error: BindError DUPLICATE_COLUMN 1:16
+-- message: The column A comes out twice.
+-- hint: Give one of them another name: A AS other.
+SELECT 1 AS a, 2 AS a;
+
+-- error: ParseError SYNTAX 1:10
+-- message: Expected FROM, found 'EMIT'.
+SELECT 1 EMIT CHANGES;
+
+-- error: ParseError SYNTAX 1:10
+-- message: Expected FROM, found 'FRM'.
+-- hint: Did you mean FROM?
+SELECT k FRM s;

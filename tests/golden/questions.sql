@@ -209,3 +209,31 @@ SET 'processing.guarante' = 'at_least_once';
 -- error: BindError INVALID_PROPERTY 1:5
 -- message: 'orion.trigger.ms' is a whole number.
 SET 'orion.trigger.ms' = 'soon';
+
+-- plan:
+--   show the statement of stream S
+SHOW CREATE STREAM s;
+
+-- plan:
+--   show the statement of connector lake
+SHOW CREATE CONNECTOR `lake`;
+
+-- error: BindError WRONG_KIND 1:19
+-- message: COPY is a STREAM, not a TABLE.
+-- hint: Use SHOW CREATE STREAM COPY.
+SHOW CREATE TABLE copy;
+
+-- error: BindError UNKNOWN_SOURCE 1:20
+-- message: There is no stream or table COPPY.
+-- hint: Did you mean COPY?
+SHOW CREATE STREAM coppy;
+
+-- error: NotFound NOT_FOUND none
+-- message: There is no connector LAKE.
+-- hint: Did you mean lake?
+SHOW CREATE CONNECTOR lake;
+
+-- error: ParseError SYNTAX 1:13
+-- message: Expected STREAM, TABLE or CONNECTOR, found 'STREAMS'.
+-- hint: Did you mean STREAM?
+SHOW CREATE STREAMS;

@@ -121,7 +121,7 @@ FROM s EMIT CHANGES;
 -- spark LEAST: -9223372036854775808L
 -- spark DEC: 1.50BD
 -- type DEC: DECIMAL(3, 2)
--- type TINY: DECIMAL(3, 3)
+-- type TINY: DECIMAL(4, 3)
 -- spark EXP: 12.5D
 -- type EXP: DOUBLE
 -- spark YES: TRUE
@@ -149,7 +149,7 @@ FROM s WHERE (i = 1 OR l != 2 AND NOT d >= 3) AND b IS NULL EMIT CHANGES;
 -- A text beside a point in time is read as one.
 -- spark LATER: coalesce(`AT` > CAST('2024-01-01T00:00:00' AS TIMESTAMP), false)
 -- spark THAT_DAY: coalesce(CAST('2024-01-01' AS DATE) = `DAY`, false)
--- spark NOON: coalesce(`CLOCK` >= CAST(unix_millis(CAST(concat('1970-01-01 ', '12:00') AS TIMESTAMP)) AS INT), false)
+-- spark NOON: coalesce(`CLOCK` >= CAST(unix_millis(CAST(concat('1970-01-01 ', regexp_substr('12:00', '^[0-9]{1,2}(:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]{1,9})?)?)?$')) AS TIMESTAMP)) AS INT), false)
 -- spark FRESH: coalesce(`ROWTIME` > unix_millis(CAST('2024-01-01T00:00:00Z' AS TIMESTAMP)), false)
 SELECT at > '2024-01-01T00:00:00' AS later, '2024-01-01' = day AS that_day, clock >= '12:00' AS noon,
   ROWTIME > '2024-01-01T00:00:00Z' AS fresh

@@ -77,8 +77,8 @@ def test_a_connector_s_life(call: Door, orion: Orion, until: Await, tmp_path: Pa
     assert made["config"] == delta("cra", tmp_path) | {"name": "cra-lake"}
     assert (made["type"], made["tasks"]) == ("sink", [{"connector": "cra-lake", "task": 0}])
     until(lambda: rows() == 2, PATIENCE)
-    status = call("GET", "/connectors/cra-lake/status")
-    assert (status["connector"]["state"], [t["state"] for t in status["tasks"]]) == ("RUNNING", ["RUNNING"])
+    until(lambda: call("GET", "/connectors/cra-lake/status")["connector"]["state"] == "RUNNING", PATIENCE)
+    assert [t["state"] for t in call("GET", "/connectors/cra-lake/status")["tasks"]] == ["RUNNING"]
     assert call("GET", "/connectors/cra-lake/topics") == {"cra-lake": {"topics": ["cra"]}}
     until(lambda: call("GET", "/connectors/cra-lake/offsets") == at("cra", 2), PATIENCE)
 
@@ -161,7 +161,7 @@ def test_options_are_changed_and_it_goes_on(
     until(lambda: rows() == 2, PATIENCE)
     assert "errors.tolerance" not in call("PATCH", "/connectors/crc/config", {"errors.tolerance": None})["config"]
     assert call("PUT", "/connectors/crc/config", config | {"pth": "/x"}, code=400)["code"] == "UNKNOWN_OPTION"
-    assert call("GET", "/connectors/crc/status")["connector"]["state"] == "RUNNING"
+    until(lambda: call("GET", "/connectors/crc/status")["connector"]["state"] == "RUNNING", PATIENCE)
     insert(orion, "crc", 3)
     until(lambda: rows() == 3, PATIENCE)
     call("DELETE", "/connectors/crc", code=204)

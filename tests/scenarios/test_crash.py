@@ -47,19 +47,23 @@ class Server:
         self.data = data
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, *arguments: str) -> Running:
+    def launch(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Begin to start, and don't wait."""
         command = [sys.executable, "-m", "orion", "--data", str(self.data), "up", "--port", "0", *arguments]
-        log = (self.data.parent / "up.log").open("ab")
-        self.process = subprocess.Popen(
-            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**SHORT_LIVED, **SETTINGS}
-        )
-        log.close()
+        with (self.data.parent / "up.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={**SHORT_LIVED, **SETTINGS}
+            )
+        return self.process
+
+    def start(self, *arguments: str) -> Running:
+        process = self.launch(*arguments)
         end = time.monotonic() + START_S
         while time.monotonic() < end:
             found = Running.read(self.data)
-            if found is not None and found.pid == self.process.pid:
+            if found is not None and found.pid == process.pid:
                 return found
-            if self.process.poll() is not None:
+            if process.poll() is not None:
                 break
             time.sleep(0.1)
         pytest.fail((self.data.parent / "up.log").read_text()[-2000:])

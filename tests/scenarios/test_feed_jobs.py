@@ -93,7 +93,7 @@ def test_generated_rows_go_on_after_a_restart(world: World) -> None:
     world.until(lambda: len(world.values()) >= 60, 150.0)
     keys = [int.from_bytes(record.key or b"", "big") for record in everything(world.kafka, world.name)]
     assert sorted(keys) == list(range(60))
-    assert world.status.state == "RUNNING"
+    world.until(lambda: world.status.state == "RUNNING", 150.0)
     group = world.kafka.describe_group(f"{world.name}.connector.{world.name}_1")
     assert len(group.members) == 1
 

@@ -205,12 +205,14 @@ def test_rows_are_acknowledged_while_others_still_come(http: httpx.Client) -> No
     """On one connection, the acknowledgement of a row is read before the next row is sent."""
     address = urlsplit(str(http.base_url))
     with socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=PATIENCE_S) as sock:
-        sock.sendall(b"POST /inserts-stream HTTP/1.1\r\nHost: orion\r\nTransfer-Encoding: chunked\r\n\r\n")
+        sock.sendall(b"POST /inserts-stream HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         got = b""
         for n, line in enumerate((b'{"target":"api"}\n{"k":"x","v":1}\n', b'{"k":"y",', b'"v":2}\n{"k":"z"}\n')):
             sock.sendall(b"%x\r\n%s\r\n" % (len(line), line))
             while n != 1 and b'"seq":%d' % n not in got.replace(b" ", b""):
-                got += sock.recv(4096)
+                came = sock.recv(4096)
+                assert came, got
+                got += came
         sock.sendall(b"0\r\n\r\n")
         while not got.endswith(b"0\r\n\r\n"):
             got += sock.recv(4096)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlsplit
 
+import duckdb
 import httpx
 import pytest
 
 from orion.app import Orion
+from orion.clients.connection import connect
 from orion.errors import ExternalError, OrionError
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
+from orion.plan.interruption import Interruption
+from orion.serving.store import Changes, Layout
 from orion.serving.tables import Tables
 from orion.web.server import Server
 from orion.web.sockets import bound
@@ -127,6 +134,55 @@ def test_a_source_table_follows_its_topic_and_deletions(orion: Orion, until: Awa
     assert orion.tables.status("PS") is None
 
 
+def test_a_table_that_has_stopped_says_so_in_every_answer(
+    orion: Orion, door: str, until: Await, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orion.execute(
+        "CREATE SOURCE TABLE px (k STRING PRIMARY KEY, v INT, at TIMESTAMP) "
+        "WITH (kafka_topic='px_topic', value_format='JSON', partitions=1);"
+    )
+    far = 253402300800000
+    seen = send(orion, "px_topic", ("a", {"v": 1, "at": far}, 1), ("b", {"v": "\ud800"}, 2))
+    assert orion.pull("SELECT * FROM px", seen=seen, deadline_s=150).rows == [["a", 1, "+10000-01-01T00:00:00.000"]]
+    (described,) = orion.execute("DESCRIBE px EXTENDED;")
+    (bad,) = described["sourceDescription"]["table"]["lastBadRecords"]
+    assert (bad["topic"], bad["partition"], bad["offset"]) == ("px_topic", 0, 1)
+    assert orion.tables is not None
+    apply = orion.tables.store.apply
+
+    def on_a_full_disk(layout: Layout, changes: Changes) -> None:
+        if layout.source.name == "PX":
+            raise duckdb.IOException("No space left on device")
+        apply(layout, changes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(orion.tables.store, "apply", on_a_full_disk)
+        send(orion, "px_topic", ("c", {"v": 3}, 3))
+        until(lambda: bool(orion.failing_tables()), 120.0)
+        for path, field in (("/query-stream", "sql"), ("/query", "ksql")):
+            answer = httpx.post(f"{door}{path}", json={field: "SELECT k FROM px WHERE k = 'a';"}, timeout=60)
+            assert answer.status_code == 200
+            assert "PX has stopped following its topic" in answer.headers["Orion-Warning"]
+        health = httpx.get(f"{door}/healthcheck", timeout=60)
+        assert health.status_code == 503
+        assert health.json()["details"]["tables"]["failing"] == {"PX": "IOException: No space left on device"}
+        with connect(door) as server:
+            pulled = server.pull("SELECT at FROM px WHERE k = 'a';")
+            assert pulled.rows == [["+10000-01-01T00:00:00.000"]]
+            assert pulled.arrow().column("AT").cast("int64").to_pylist() == [far]
+            assert "No space left" in (pulled.warning or "")
+            for statement in ("SHOW TABLES;", "DESCRIBE px;"):
+                assert "PX has stopped" in server.execute(statement)[0]["warnings"][0]["message"]
+    until(lambda: not orion.failing_tables(), 120.0)
+    with connect(door) as server:
+        until(lambda: len(server.pull("SELECT k FROM px;").rows) == 2, 120.0)
+        assert server.pull("SELECT k FROM px;").warning is None
+        with server.push("SELECT at FROM px EMIT CHANGES LIMIT 1;", {"auto.offset.reset": "earliest"}) as rows:
+            assert next(iter(rows)) == ["+10000-01-01T00:00:00.000"]
+    assert orion.pull("SELECT CAST(at AS STRING) AS t FROM px WHERE k = 'a'").rows == [["+10000-01-01T00:00:00.000"]]
+    orion.execute("DROP TABLE px;")
+
+
 def test_many_read_at_once_while_the_table_is_fed(orion: Orion) -> None:
     orion.execute(
         "CREATE SOURCE TABLE pm (k BIGINT PRIMARY KEY, v INT) "
@@ -184,3 +240,72 @@ def test_query_stream_answers(orion: Orion, counted: str) -> None:
     finally:
         server.stop()
         sock.close()
+
+
+# ---- who asks and leaves -------------------------------------------------------------------------------------------
+
+ROWS = 3000
+WITHOUT_END = (
+    "SELECT COUNT(*) AS c FROM pd x JOIN pd y ON x.v = y.v JOIN pd z ON y.v = z.v "
+    "WHERE LEN(x.k) * z.v % 7 = LEN(y.k || z.k) % 11 - 9{more};"
+)
+
+
+@pytest.mark.parametrize(
+    "more", ["", " AND FORMAT_TIMESTAMP(FROM_UNIXTIME(x.v), 'ss') <> x.k"], ids=["duckdb", "spark"]
+)
+@pytest.mark.timeout(600)
+def test_a_query_ends_with_who_asked(
+    orion: Orion, door: str, until: Await, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    """A client that goes in the middle: both engines would need hours for the rest."""
+    orion.execute(
+        "CREATE SOURCE TABLE IF NOT EXISTS pd (k STRING PRIMARY KEY, v INT) "
+        "WITH (kafka_topic='pd_topic', value_format='JSON', partitions=1);"
+    )
+    if not sum(orion.kafka.end_offsets("pd_topic").values()):
+        sent = send(orion, "pd_topic", *((f"k{n}", {"v": 1}, n) for n in range(ROWS)))
+        assert orion.pull("SELECT COUNT(*) AS c FROM pd", seen=sent, deadline_s=150).rows == [[ROWS]]
+    begun: list[Callable[[], None]] = []
+    ended: list[str] = []
+    answer, ended_by = orion.pulls.answer, Interruption.ended_by
+
+    def noted(self: Interruption, end: Callable[[], None]) -> Any:
+        begun.append(end)
+        return ended_by(self, end)
+
+    def watched(*given: Any, **named: Any) -> Any:
+        try:
+            return answer(*given, **named)
+        except OrionError as error:
+            ended.append(error.code)
+            raise
+
+    monkeypatch.setattr(orion.pulls, "answer", watched)
+    monkeypatch.setattr(Interruption, "ended_by", noted)
+    body = json.dumps({"sql": WITHOUT_END.format(more=more)}).encode()
+    head = f"POST /query-stream HTTP/1.1\r\nHost: {urlsplit(door).netloc}\r\nContent-Type: application/json\r\n"
+    address = urlsplit(door)
+    with socket.create_connection((address.hostname, address.port)) as client:
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        until(lambda: bool(begun), 150.0)
+    until(lambda: ended == ["CLIENT_LEFT"], 300.0)
+    assert orion.pull("SELECT COUNT(*) AS c FROM pd").rows == [[ROWS]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT GENERATE_SERIES(1, 2000000000) AS s FROM pl;", "VALUE_TOO_LARGE"),
+        ("SELECT GENERATE_SERIES(1, CAST(n AS INT) * 2000000000) AS s FROM pl WHERE k = 'c';", [[None]]),
+        ("SELECT LPAD(k, CAST(n AS INT) * 2000000000, 'x') AS s FROM pl WHERE k = 'c';", [[None]]),
+        ("SELECT ARRAY_LENGTH(GENERATE_SERIES(1, CAST(n AS INT) * 100000)) AS s FROM pl WHERE k = 'c';", [[100_000]]),
+    ],
+)
+def test_a_few_characters_make_no_value_without_end(orion: Orion, counted: str, text: str, expected: Any) -> None:
+    if isinstance(expected, str):
+        with pytest.raises(OrionError) as refused:
+            orion.pull(text)
+        assert refused.value.code == expected
+    else:
+        assert orion.pull(text).rows == expected

@@ -195,7 +195,7 @@ def test_known_ids_go_on_without_the_registry_and_unknown_ones_wait(
         door.open()
     until(lambda: len(everything(orion.kafka, "AWAY_OUT")) == 4, 90)
     assert [json.loads(r.value or b"")["ID"] for r in everything(orion.kafka, "AWAY_OUT")] == [1, 2, 3, 2]
-    assert status(orion, "AWAY_OUT").state == "RUNNING"
+    until(lambda: status(orion, "AWAY_OUT").state == "RUNNING", 90)
     assert everything(orion.kafka, "dlq.AWAY_OUT") == []
 
 

@@ -190,8 +190,11 @@ def test_several_topics_are_as_many_tasks(orion: Orion, until: Await, tmp_path: 
             return connection.execute(f"SELECT * FROM {table}").fetchall()
 
     until(lambda: (there("sm1"), there("sm2")) == ([("a", 1)], [("b", "x")]), 120)
-    tasks = orion.execute("DESCRIBE CONNECTOR sm;")[0]["status"]["tasks"]
-    assert [(t["topic"], t["state"]) for t in tasks] == [("sm1", "RUNNING"), ("sm2", "RUNNING")]
+
+    def tasks() -> list[tuple[str, str]]:
+        return [(t["topic"], t["state"]) for t in orion.execute("DESCRIBE CONNECTOR sm;")[0]["status"]["tasks"]]
+
+    until(lambda: tasks() == [("sm1", "RUNNING"), ("sm2", "RUNNING")], 60)
     orion.execute("DROP CONNECTOR sm;")
 
 

@@ -177,10 +177,13 @@ def test_a_table_of_every_type_in_every_store(
     assert (found["M"], [found["A"], found["MP"], found["ST"]]) == ("12345.67", nested)
     empty = looks["postgres"]()["empty"]
     assert set(empty) == {None}
-    states = {c["name"]: c["state"] for c in orion.execute("SHOW CONNECTORS;")[0]["connectors"]}
-    ours = [name for name in states if name.startswith("TY_")]
-    assert {states[name] for name in ours} == {"RUNNING"}
-    for name in ours:
+
+    def states() -> dict[str, str]:
+        listed = orion.execute("SHOW CONNECTORS;")[0]["connectors"]
+        return {c["name"]: c["state"] for c in listed if c["name"].startswith("TY_")}
+
+    until(lambda: set(states().values()) == {"RUNNING"}, 60)
+    for name in states():
         orion.execute(f"DROP CONNECTOR {name};")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import shutil
 import socket
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,8 +16,11 @@ from decimal import Decimal
 
 import duckdb
 
+from orion.serving.relations import Relation
+from orion.web.postgres.port import Tables
 from orion.web.postgres.server import serving_postgres
 from orion.web.sockets import bound
+from tests.required import refuse
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) t(i) WHERE i % 3 = 5"
 
@@ -49,6 +55,13 @@ class Kept:
     def cursor(self) -> duckdb.DuckDBPyConnection:
         return self.database.cursor()
 
+    def relations(self) -> list[Relation]:
+        with closing(self.cursor()) as cursor:
+            listed = "SELECT table_name, table_type = 'VIEW' FROM information_schema.tables"
+            found = cursor.execute(f"{listed} WHERE table_catalog = 'memory'").fetchall()
+        keys = {"everything": ("id",), "orders": ("customer", "number")}
+        return [Relation(name, f'SELECT * FROM memory.main."{name}"', keys.get(name, ()), view) for name, view in found]
+
     def ready(self, seconds: float) -> bool:
         return self.filled
 
@@ -59,7 +72,7 @@ class Kept:
 
 
 @contextmanager
-def serving(tables: Kept) -> Iterator[str]:
+def serving(tables: Tables) -> Iterator[str]:
     with closing(bound("127.0.0.1", 0)) as sock, serving_postgres(tables, sock) as address:
         yield address
 
@@ -72,6 +85,21 @@ def soon(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
             return False
         pause.wait(0.02)
     return True
+
+
+def psql(address: str, *commands: str) -> str:
+    """What psql shows for each command, without its frames."""
+    program = shutil.which("psql")
+    if program is None:
+        refuse("psql is missing: install a client of PostgreSQL's")
+    arguments = [part for command in commands for part in ("-c", command)]
+    environment = {**os.environ, "PGUSER": "ann", "PGAPPNAME": "psql", "LC_ALL": "C"}
+    done = subprocess.run(
+        [program, "-X", "-A", "-v", "ON_ERROR_STOP=1", *arguments, address],
+        capture_output=True, text=True, timeout=120, env=environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 class Wire:

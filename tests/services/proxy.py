@@ -58,7 +58,7 @@ def proxy(kafka: Kafka, settings: Web | None = None) -> Iterator[Proxy]:
     declared = Declared()
     gateway = Gateway(kafka, declared.schemas, settings or Web(), lambda: declared.catalog)
     with closing(bound("127.0.0.1", 0)) as sock:
-        server = Server.serve(over(gateway), sock)
+        server = Server.serve(over(gateway), sock, gateway.settings)
         try:
             with httpx.Client(base_url=server.url, timeout=PATIENCE_S) as client:
                 yield Proxy(declared, gateway, client)

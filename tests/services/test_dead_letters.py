@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from orion import ksql
 from orion.errors import Conflict
 from orion.hub import dead_letters
 from orion.hub.dead_letters import DeadLetters, Repaired
 from orion.hub.kafka import Kafka
 from orion.hub.records import Headers, Outgoing
 from orion.hub.writer import send_all
+from orion.plan.catalog import Catalog
+from orion.plan.codec import dumps
+from orion.plan.steps import DefineSource
+from orion.runtime.journal import journal_topic
 from tests.scenarios.conftest import everything
 from tests.services.conftest import PATIENCE, Orion
 
@@ -158,3 +163,24 @@ def test_what_is_not_there_is_named(orion: Orion, kafka: Kafka, dead: str) -> No
     kafka.delete_topic(dead)
     gone = orion("dlq", "replay", dead, "--yes", code=3)
     assert "SOURCE_TOPIC_GONE" in gone.err
+
+
+def test_values_that_would_be_letters_again_are_told_before_they_go(orion: Orion, kafka: Kafka, dead: str) -> None:
+    """By what is declared over their topic, as the service's journal has it."""
+    catalog = journal_topic("orion")
+    kafka.create_topic(catalog, 1, exist_ok=True)
+    text = f"CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='{dead}', PARTITIONS=3, VALUE_FORMAT='JSON');"
+    steps = ksql.compile(text, Catalog()).steps
+    source = next(step.source for step in steps if isinstance(step, DefineSource))
+    send_all(kafka, catalog, [Outgoing(dumps(source).encode(), f"source/{source.name}".encode())])
+    try:
+        tried = orion("dlq", "replay", dead, "--offset", "0", "--dry-run", "--json").document
+        assert (tried["would_be_replayed"], tried["would_be_unreadable"]) == (1, 1)
+        refused = orion("dlq", "replay", dead, "--offset", "0", "--yes", code=2)
+        assert "STILL_UNREADABLE" in refused.err
+        assert 'V is "x", which is no INTEGER' in refused.err
+        mended = orion("dlq", "replay", dead, "--offset", "0", "--set", "v=7", "--yes", "--json").document
+        assert mended["replayed"] == 1
+        assert orion("dlq", "replay", dead, "--offset", "1", "--anyway", "--yes", "--json").document["replayed"] == 1
+    finally:
+        kafka.delete_topic(catalog)

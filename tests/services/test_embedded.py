@@ -18,7 +18,9 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from orion.errors import ConfigError, Conflict, ExternalError
+from orion.hub import cluster_data
 from orion.hub.embedded import EmbeddedCluster
+from orion.hub.kafka import Kafka
 
 OWNER = """
 import sys, threading
@@ -214,3 +216,20 @@ def test_three_brokers_keep_three_copies(tmp_path: Path) -> None:
         assert settings["min.insync.replicas"].value == "2"
         pids = cluster.pids
     assert not any(runs(pid) for pid in pids)
+
+
+def test_a_port_that_is_lost_after_it_was_chosen_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that start together find the same port free: one gets it, and the other must not take it for its own."""
+    with EmbeddedCluster.start(tmp_path / "first") as first:
+        taken = int(first.bootstrap.rpartition(":")[2])
+        truth, asked = cluster_data.is_free, []
+
+        def is_free(port: int) -> bool:
+            asked.append(port)
+            return port == taken if len(asked) == 1 else truth(port)
+
+        monkeypatch.setattr(cluster_data, "is_free", is_free)
+        with EmbeddedCluster.start(tmp_path / "second", preferred=taken) as second:
+            assert asked[0] == taken
+            assert second.bootstrap != first.bootstrap
+            assert Kafka(second.bootstrap).cluster_id() != Kafka(first.bootstrap).cluster_id()

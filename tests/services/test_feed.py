@@ -145,7 +145,7 @@ def test_what_is_no_feed_says_so(http: httpx.Client, orders: str) -> None:
     assert refused(http.post(f"/feeds/{orders}?source=other", json=ROW)) == (404, "NOT_FOUND")
     assert refused(http.post(f"/feeds/{orders}", content="")) == (400, "BAD_REQUEST")
     assert refused(http.post(f"/feeds/{orders}", content="[{")) == (400, "BAD_REQUEST")
-    assert refused(http.post(f"/feeds/{orders}", json=ROW | {"item": "x" * 200_000})) == (413, "REST_413")
+    assert refused(http.post(f"/feeds/{orders}", json=ROW | {"item": "x" * 200_000})) == (413, "TOO_LARGE")
     assert http.post(f"/feeds/{orders}", json={"id": []}).status_code == 422
 
 

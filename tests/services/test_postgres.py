@@ -100,7 +100,7 @@ def test_an_error_has_a_code_and_the_session_goes_on(connection: psycopg.Connect
         ("SHOW nothing", errors.UndefinedObject),
         ("SELECT 1; SELEC 1", errors.SyntaxError),
         ("SET TimeZone = 'Nowhere/Atall'", errors.InvalidParameterValue),
-        ("COPY everything TO STDOUT", errors.ReadOnlySqlTransaction),
+        ("COPY everything FROM STDIN", errors.ReadOnlySqlTransaction),
     ):
         with pytest.raises(kind):
             connection.execute(text)

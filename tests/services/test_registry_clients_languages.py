@@ -21,14 +21,12 @@ from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
 from orion.hub.writer import send_all
-from tests.languages import CLIENTS, INSTALL_S, RUN_S, Language, make_node, need, ran
+from tests.languages import CLIENTS, COPY, INSTALL_S, RUN_S, Language, make_node, need, ran
 
 SCHEMAS = CLIENTS / "schemas"
 
 JAR = "org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded"
 JAR_SHA256 = "fcba31945ab17f393008f46975b37dd12516e59f536b0bec5a19ab9fd84464d1"
-# Later versions also read the poms above the jar, and those name a repository that not everyone reaches.
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy"
 
 
 def make_go(sources: Path, folder: Path) -> None:

@@ -392,3 +392,68 @@ def test_an_instance_may_go_while_its_group_is_answering_it(kafka: Kafka, topic:
     command = [sys.executable, "-c", COME_AND_GO, kafka.bootstrap, topic]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.returncode) == ("gone\n", 0), done.stderr
+
+
+# ---- names ---------------------------------------------------------------------------------------------------------
+
+RECORDS = {"records": [{"value": 1}]}
+HEADER = {"value": {"type": "JSON", "data": 1}, "headers": [{"name": "a\0b", "value": "eA=="}]}
+
+
+@pytest.mark.parametrize("bad", ["%00", "a%00b", "%0A", "%7F", "%C2%9B"])
+def test_no_name_takes_the_server_along(http: httpx.Client, topic: str, bad: str) -> None:
+    """NUL cuts a name short for librdkafka, and an empty group ends the process."""
+    cluster = f"/v3/clusters/{http.get('/v3/clusters').json()['data'][0]['cluster_id']}"
+    head = {"content-type": V2}
+    asked = [
+        http.post(f"/consumers/{bad}", json={"name": "one", "format": "json"}, headers=head),
+        http.post("/consumers/good", content=b'{"name": "a\\u0000b"}', headers=head),
+        http.post("/consumers/good", content=b'{"name": "\\ud800"}', headers=head),
+        http.get(f"/topics/{bad}"),
+        http.get(f"/topics/{bad}/partitions"),
+        http.get(f"/topics/{bad}/partitions/0/offsets"),
+        produce(http, f"/topics/{bad}", "json", RECORDS),
+        produce(http, f"/topics/{bad}/partitions/99", "json", RECORDS),
+        http.post(f"/feeds/{bad}", json={"a": 1}),
+        http.get(f"{cluster}/topics/{bad}"),
+        http.delete(f"{cluster}/topics/{topic}{bad}"),
+        http.get(f"{cluster}/topics/{bad}/partitions"),
+        http.get(f"{cluster}/topics/{bad}/configs"),
+        http.put(f"{cluster}/topics/{topic}/configs/retention.ms", content=b'{"value": "1\\u00002"}'),
+        http.post(f"{cluster}/topics", content=b'{"topic_name": "a\\u0000b"}'),
+        http.get(f"{cluster}/consumer-groups/{bad}"),
+        http.get(f"{cluster}/consumer-groups/{bad}/lags"),
+    ]
+    for answer in asked:
+        assert 400 <= answer.status_code < 500, (answer.request.url, answer.text)
+        assert answer.json()["message"].isprintable()
+    sent = http.post(f"{cluster}/topics/{topic}/records", json=HEADER)
+    assert sent.json()["error_code"] == 40002
+    assert topic in http.get("/topics").json()
+
+
+def test_an_instance_is_told_no_such_names_either(http: httpx.Client, topic: str) -> None:
+    head = {"content-type": V2}
+    made = http.post("/consumers/names", json={"name": "one"}, headers=head)
+    path = made.json()["base_uri"]
+    bodies = {
+        "subscription": [
+            b'{"topics": ["a\\u0000b"]}',
+            b'{"topics": ["^.*"]}',
+            b'{"topics": [""]}',
+            b'{"topics": ["\\ud800"]}',
+            b'{"topic_pattern": "((a{1,255}){1,255}){1,255}"}',
+            b'{"topic_pattern": "\\u0000"}',
+        ],
+        "assignments": [
+            b'{"partitions": [{"topic": "a\\u0000b", "partition": 0}]}',
+            b'{"partitions": [{"topic": "a", "partition": 9999999999}]}',
+        ],
+        "offsets": [b'{"offsets": [{"topic": "a", "partition": 0, "offset": 1, "metadata": "a\\u0000b"}]}'],
+        "positions": [b'{"offsets": [{"topic": "a", "partition": 0, "offset": 99999999999999999999}]}'],
+    }
+    for what, contents in bodies.items():
+        for content in contents:
+            answer = http.post(f"{path}/{what}", content=content, headers=head)
+            assert 400 <= answer.status_code < 500, (what, content, answer.text)
+    assert http.delete(path).status_code == 204

@@ -88,6 +88,9 @@ def test_a_topic_is_made_looked_at_grown_and_deleted(http: httpx.Client, kafka: 
     assert refused(http.get(f"{cluster}/topics/{name}")) == (404, 40403)
     assert refused(http.delete(f"{cluster}/topics/{name}")) == (404, 40403)
     assert refused(http.post(f"{cluster}/topics", json={})) == (422, 422)
+    for count in (-1, 0, 1.5, "2", True, 2**31, 10**40):
+        assert refused(http.post(f"{cluster}/topics", json=asked | {"partitions_count": count})) == (422, 422), count
+        assert refused(http.patch(f"{cluster}/topics/{name}", json={"partitions_count": count})) == (422, 422), count
     wrong = {"topic_name": name, "configs": [{"name": "nonsense", "value": "1"}]}
     assert refused(http.post(f"{cluster}/topics", json=wrong)) == (400, 40002)
 
@@ -115,6 +118,15 @@ def test_settings_of_a_topic(http: httpx.Client, cluster: str, topic: str) -> No
     assert value("cleanup.policy")[0] == "compact"
     assert http.delete(f"{path}/cleanup.policy").status_code == 204
     assert value("cleanup.policy")[0] == "delete"
+    lists: list[Any] = [None, {}, [1], [{"name": 1}], [{"value": "1"}]]
+    for wrong in ({}, *({"data": one} for one in lists)):
+        assert refused(http.post(f"{path}:alter", json=wrong)) == (422, 422), wrong
+    typed = [{"name": "retention.ms", "value": []}, {"name": "retention.ms", "operation": 1}, {"name": ""}]
+    for one in typed:
+        assert refused(http.post(f"{path}:alter", json={"data": [one]})) == (422, 422), one
+    assert refused(http.post(f"{path}:alter", json={"data": [], "validate_only": "yes"})) == (422, 422)
+    assert http.post(f"{path}:alter", json={"data": []}).status_code == 204
+    assert refused(http.post(f"{cluster}/topics/nowhere/configs:alter", json={"data": []})) == (404, 40403)
     assert refused(http.get(f"{path}/nonsense")) == (404, 404)
     assert refused(http.put(f"{path}/retention.ms", json={"value": "soon"})) == (400, 40002)
     assert refused(http.get(f"{cluster}/topics/nowhere/configs")) == (404, 40403)
@@ -222,7 +234,7 @@ def test_answers_come_while_records_still_do(http: httpx.Client, cluster: str, t
     def chunk(raw: bytes) -> bytes:
         return b"%x\r\n%s\r\n" % (len(raw), raw)
 
-    head = f"POST {cluster}/topics/{topic}/records HTTP/1.1\r\nHost: orion\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = f"POST {cluster}/topics/{topic}/records HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     with socket.create_connection((http.base_url.host, http.base_url.port or 80), 60) as line:
         line.sendall(head.encode())
         seen = b""

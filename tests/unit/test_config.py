@@ -110,7 +110,10 @@ def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
 
 def test_an_unknown_section_is_refused_with_the_known_ones() -> None:
     written("lake: {}")
-    assert refused().hint == "Known here: service_id, data, hub, engine, web, registry, serving, postgres, functions."
+    assert (
+        refused().hint
+        == "Known here: service_id, data, hub, engine, web, registry, serving, postgres, secrets, functions."
+    )
 
 
 def test_an_unknown_variable_or_flag_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:

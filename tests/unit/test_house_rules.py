@@ -18,16 +18,22 @@ FOLDERS = (".ci", "benchmarks", "docs", "examples", "orion", "scripts", "tests")
 # Packages with NAMES, and the modules in them that are no plug-ins.
 PLUGINS: dict[str, set[str]] = {
     "orion.cli": {
+        "backslash",
         "client",
         "connect_client",
         "entities",
         "envelope",
+        "files",
+        "grid",
         "output",
         "prompt",
         "registry_client",
         "repair",
+        "results",
+        "shell",
         "spool",
         "target",
+        "values",
     },  # what commands share
     "orion.feeds": {"frames", "polling", "target", "values"},  # what feeds are held to, and made of
     "orion.formats": set(),
@@ -97,7 +103,8 @@ def test_no_batch_has_code_of_its_own() -> None:
 
 def test_the_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    newest = re.search(r"^## \[?([^\]\s]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(?!Unreleased)([^\]\s]+)", changes, re.MULTILINE)
     assert newest is not None
     assert orion.__version__ == project["version"] == newest[1]
 

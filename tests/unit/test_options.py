@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 from pydantic import Field, SecretStr
 
-from orion import options
 from orion.errors import ConfigError
-from orion.options import HIDDEN, Options, definitions, masked, shown, understood
+from orion.options import HIDDEN, Options, definitions, masked, mistakes, shown, understood
+from orion.security.secret_places import SecretPlaces
 
 
 class Door(Options):
@@ -70,25 +70,13 @@ def test_no_value_is_told_when_one_is_wrong() -> None:
     assert "s3cret" not in repr(understood(Door, {"connection.url": "x", "connection.password": "s3cret"}, "C"))
 
 
-def test_a_value_may_stand_in_the_environment_or_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOOR_HOST", "there")
+def test_what_is_wrong_is_told_of_references_too(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("s3cret\n", encoding="utf-8")
-    (tmp_path / "both.properties").write_text("user = me\nkey = other\n", encoding="utf-8")
-    made = understood(
-        Door, {"connection.url": "on ${env:DOOR_HOST}", "connection.password": f"${{file:{tmp_path}/key}}"}, "C"
-    )
-    assert made.url == "on there"
-    assert made.password is not None
-    assert made.password.get_secret_value() == "s3cret"
-    assert options.resolved(f"${{file:{tmp_path}/both.properties:key}}", "x") == "other"
-
-
-@pytest.mark.parametrize("place", ["${env:NOT_THERE}", "${file:/not/there}"])
-def test_a_value_that_stands_nowhere_is_refused(place: str) -> None:
-    with pytest.raises(ConfigError) as refused:
-        understood(Door, {"connection.url": place}, "C")
-    assert refused.value.code == "SECRET_MISSING"
-    assert "'connection.url'" in refused.value.message
+    places = SecretPlaces((tmp_path,))
+    assert mistakes(Door, {"connection.url": "x", "connection.password": "${file:key}"}, places) == {}
+    told = mistakes(Door, {"connection.url": "${file:/etc/passwd}", "door.most": "many"}, places)
+    assert list(told) == ["connection.url", "door.most"]
+    assert "may not read" in told["connection.url"]
 
 
 def test_what_is_shown_has_no_secrets() -> None:

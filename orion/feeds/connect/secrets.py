@@ -23,6 +23,7 @@ from orion.feeds.connect.worker_settings import SECRETS
 from orion.hub.cluster_data import explained
 
 _REFERENCE = re.compile(r"\$\{[^}]*\}")
+_OWN_REFERENCE = re.compile(rf"\$\{{\s*{SECRETS}\s*:")
 
 
 class Secrets:
@@ -51,6 +52,13 @@ class Secrets:
         return self._folder / hashlib.sha256(connector.encode()).hexdigest()[:24]
 
     def _hide(self, place: Path, config: Mapping[str, str]) -> dict[str, str]:
+        for option, value in config.items():
+            if _OWN_REFERENCE.search(value):  # it may lead to another connector's secrets
+                raise ConfigError(
+                    "SECRET_NOT_ALLOWED",
+                    f"'{option}' refers to a secret of Kafka Connect's own worker.",
+                    hint="Write ${file:NAME}, for a file in secrets/ of the data folder or in secrets.folders.",
+                )
         secret = {o: v for o, v in config.items() if is_secret(o) and v and not _REFERENCE.search(v)}
         if not secret:
             return dict(config)

@@ -65,7 +65,8 @@ def fitted(type_: Decimal) -> Convert:
             rounded = number.quantize(step, context=WIDE)
         except ArithmeticError:
             return None
-        return rounded if abs(rounded) < most else None
+        # Without abs(), which rounds to 28 digits; and Java's zero has no sign.
+        return (rounded or rounded.copy_abs()) if -most < rounded < most else None
 
     return convert
 

@@ -21,6 +21,7 @@ from orion.formats.records.types import (
     unfit,
     widened,
 )
+from orion.formats.wire import ranges
 from orion.formats.wire.naming import named
 from orion.plan.sources import Serde, is_alone
 from orion.schema import Array as SqlArray
@@ -87,7 +88,7 @@ def _read_leaf(value: str, leaf: Leaf, type_: Scalar | Decimal, name: str) -> st
     is_number = leaf.kind in ("int", "long", "float", "double") or leaf.is_decimal
     match type_:
         case Scalar.TIMESTAMP if leaf.kind == "long":
-            return f"timestamp_micros({value})" if micros else f"timestamp_millis({value})"
+            return f"timestamp_micros({value})" if micros else ranges.timestamp(value)
         case Scalar.DATE if leaf.kind == "int":
             return f"date_from_unix_date({value})"
         case Scalar.TIME if leaf.kind in ("int", "long"):

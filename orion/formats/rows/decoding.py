@@ -39,7 +39,7 @@ class _Gone:
 GONE = _Gone()
 Side = Row | Bad | _Gone
 Decode = Callable[[Sequence[bytes]], list[Side]]
-_TROUBLE = (OrionError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RecursionError)
+_TROUBLE = (OrionError, ValueError, TypeError, LookupError, ArithmeticError, EOFError, RecursionError, struct.error)
 
 
 def decoder(source: Source, role: Role, schema_of: SchemaOf) -> Decode:
@@ -53,7 +53,7 @@ def decoder(source: Source, role: Role, schema_of: SchemaOf) -> Decode:
     return lambda raws: [_guarded(read, raw) for raw in raws]
 
 
-def _guarded(read: Callable[[bytes], Side], raw: bytes) -> Side:
+def _guarded(read: Callable[[Any], Side], raw: Any) -> Side:
     try:
         return read(raw)
     except _TROUBLE as error:
@@ -92,7 +92,8 @@ def _reading(columns: tuple[Column, ...], serde: Serde, schema_of: SchemaOf) -> 
 
 
 def _json(raw: bytes) -> Any:
-    return json.loads(raw, parse_float=Number)
+    # json itself would guess at other encodings, and let halves of characters pass.
+    return json.loads(raw.decode(), parse_float=Number)
 
 
 def _rows(columns: tuple[Column, ...], serde: Serde) -> Callable[[Any], Side]:
@@ -149,6 +150,7 @@ def _messages(columns: tuple[Column, ...], serde: Serde, schema_of: SchemaOf) ->
     def decode(raws: Sequence[bytes]) -> list[Side]:
         import pyarrow as pa
 
+        from orion.arrow import python_values
         from orion.formats.messages.read import Reading, reader
         from orion.formats.messages.schema import files_of, linked
         from orion.formats.messages.schema import schema_of as own_schema
@@ -159,10 +161,12 @@ def _messages(columns: tuple[Column, ...], serde: Serde, schema_of: SchemaOf) ->
             numbers = sorted({n for raw in raws if (n := values.schema_id(raw)) is not None})
             known = [found for n in numbers if (found := schema_of(n)) is not None]
             reading = Reading(tuple((one.id, files_of(one)) for one in known), types, names)
-        made = reader(reading)(pa.array(raws, pa.binary())).to_pylist()
-        return [
-            Bad("no such message") if one is None else tuple(f(one[f"c{at}"]) for at, f in enumerate(fits))
-            for one in made
-        ]
+        made = python_values(reader(reading)(pa.array(raws, pa.binary())))
+        return [_guarded(make, one) for one in made]
+
+    def make(message: Any) -> Side:
+        if message is None:
+            return Bad("no such message")
+        return tuple(inner(message[f"c{at}"]) for at, inner in enumerate(fits))
 
     return decode

@@ -8,18 +8,27 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 from base64 import b64decode
 from collections.abc import Callable
 from decimal import Decimal as Number
 from typing import Any
 
 from orion.formats.messages.numbers import EPOCH_DAY, INT, LONG, double_text, fitted
+from orion.moments import DAY_MS, DAYS, MILLIS, FarMoment, days_of, micros_of
 from orion.schema import Array, Decimal, Map, Scalar, SqlType, Struct
 
 Fit = Callable[[Any], Any]
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
-_DAY_MS = 86_400_000
+# What Java reads as a number from text: Python would also take 1_000 and digits of other scripts.
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+_DIGITS = r"(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?"
+_DECIMAL = re.compile(rf"\s*[+-]?{_DIGITS}\s*", re.ASCII)
+_ISO = re.compile(
+    r"([+-]?[0-9]{4,6}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.]([0-9]{1,9}))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_DOUBLE = re.compile(rf"\s*([+-]?(?:NaN|Infinity|{_DIGITS}))[dDfF]?\s*", re.ASCII)
 
 
 def fit(type_: SqlType) -> Fit:
@@ -75,35 +84,53 @@ def _boolean(value: Any) -> bool:
 def _number(value: Any) -> int | float | Number:
     if isinstance(value, bool):
         raise TypeError("a boolean is no number")
-    if isinstance(value, str):
-        return Number(value.strip())
     if not isinstance(value, int | float | Number):
         raise TypeError("no number")
     return value
 
 
-def _whole(most: int) -> Fit:
+def _spelled(pattern: re.Pattern[str], text: str) -> str:
+    if not pattern.fullmatch(text):
+        raise ValueError("no number")
+    return text.strip()
+
+
+def _whole(least: int, most: int) -> Fit:
+    """A whole number within bounds, which are held against it before the digits of 1e999999999 are written out."""
+
     def convert(value: Any) -> int:
         if type(value) is not int:
-            value = int(_number(value))
-        if not -most <= value < most:
+            value = int(_spelled(_WHOLE, value)) if isinstance(value, str) else _cut(_number(value), least, most)
+        if not least <= value <= most:
             raise ValueError("out of range")
         return int(value)
 
     return convert
 
 
+def _cut(value: int | float | Number, least: int, most: int) -> int:
+    """Without what is behind the point, as Java's intValue."""
+    if not least - 1 < value < most + 1:  # NaN isn't, either
+        raise ValueError("out of range")
+    return int(value)
+
+
 def _double(value: Any) -> float:
-    if isinstance(value, str) and value.strip() in ("NaN", "Infinity", "-Infinity"):
-        return float(value)
-    return float(_number(value))
+    if isinstance(value, str):
+        found = _DOUBLE.fullmatch(value)
+        if found is None:
+            raise ValueError("no number")
+        return float(found[1])
+    number = _number(value)
+    # By its digits: a whole number that is too large is infinite, as in Java, where Python's float() refuses it.
+    return number if isinstance(number, float) else float(str(number))
 
 
 def _decimal(type_: Decimal) -> Fit:
     rounded = fitted(type_)
 
     def convert(value: Any) -> Number:
-        number = _number(value)
+        number = Number(_spelled(_DECIMAL, value)) if isinstance(value, str) else _number(value)
         found = None if isinstance(number, float) and not math.isfinite(number) else rounded(number)
         if found is None:
             raise ValueError("too many digits")
@@ -115,6 +142,7 @@ def _decimal(type_: Decimal) -> Fit:
 def _text(value: Any) -> str:
     match value:
         case str():
+            value.encode()  # half of a pair of surrogates is no character, and no neighbour would take it
             return value
         case bool():
             return "true" if value else "false"
@@ -125,7 +153,9 @@ def _text(value: Any) -> str:
         case bytes():
             return value.decode()
         case _:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+            text.encode()
+            return text
 
 
 def _bytes(value: Any) -> bytes:
@@ -133,26 +163,41 @@ def _bytes(value: Any) -> bytes:
 
 
 def _date(value: Any) -> int:
-    return value.toordinal() - EPOCH_DAY if isinstance(value, dt.date) else _whole(INT)(value)
+    if isinstance(value, FarMoment):
+        return int(_DAYS(days_of(value)))
+    return value.toordinal() - EPOCH_DAY if isinstance(value, dt.date) else _DAYS(value)
 
 
 def _time(value: Any) -> int:
     if isinstance(value, dt.time):
         return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000
-    return int(_whole(_DAY_MS + 1)(value))
+    return int(_OF_DAY(value))
 
 
 def _timestamp(value: Any) -> int:
     if isinstance(value, dt.datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
         return (aware - _EPOCH) // _MICROSECOND
-    return int(_whole(LONG // 1000)(value)) * 1000
+    if isinstance(value, str) and (found := _ISO.fullmatch(value)):
+        return _moment(found)
+    if isinstance(value, FarMoment):
+        return int(_MILLIS(micros_of(value) // 1000)) * 1000
+    return int(_MILLIS(value)) * 1000
 
 
+def _moment(found: re.Match[str]) -> int:
+    """Microseconds of a text of ISO 8601 with its offset, cut to milliseconds."""
+    text, fraction, sign, hours, minutes = found.groups()
+    micros = micros_of(f"{text}{'.' + fraction[:3] if fraction else ''}")
+    shift = (int(hours or 0) * 60 + int(minutes or 0)) * 60_000_000
+    return int(_MILLIS((micros + (shift if sign == "-" else -shift)) // 1000)) * 1000
+
+
+_DAYS, _OF_DAY, _MILLIS = _whole(*DAYS), _whole(0, DAY_MS), _whole(*MILLIS)
 _SCALARS: dict[SqlType, Fit] = {
     Scalar.BOOLEAN: _boolean,
-    Scalar.INTEGER: _whole(INT),
-    Scalar.BIGINT: _whole(LONG),
+    Scalar.INTEGER: _whole(-INT, INT - 1),
+    Scalar.BIGINT: _whole(-LONG, LONG - 1),
     Scalar.DOUBLE: _double,
     Scalar.STRING: _text,
     Scalar.BYTES: _bytes,

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from orion.errors import SchemaError, hint_nearest
 from orion.formats.wire.naming import named
+from orion.moments import DAYS, MILLIS, days_of, micros_of
 from orion.plan.sources import ROWTIME, Kind, Source
 from orion.schema import Array, Decimal, Map, Role, Scalar, SqlType, Struct
 
@@ -142,7 +143,7 @@ def _scalar(value: Any, type_: Scalar, where: str) -> Any:
         case Scalar.BOOLEAN, bool():
             return value
         case Scalar.STRING, str():
-            return value
+            return _text(value, where)
         case Scalar.DOUBLE, int() | float() | Number() if not isinstance(value, bool):
             return _double(value, where)
         case Scalar.BYTES, str():
@@ -153,13 +154,28 @@ def _scalar(value: Any, type_: Scalar, where: str) -> Any:
         case ((Scalar.DATE | Scalar.TIME | Scalar.TIMESTAMP), str()):
             return _moment(value, type_, where)
         case Scalar.DATE, int() if not isinstance(value, bool):
-            return _whole(value, Scalar.INTEGER, where)
+            return _within(value, DAYS, type_, where)
         case Scalar.TIME, int() if not isinstance(value, bool) and 0 <= value < _DAY_MS:
             return value
         case Scalar.TIMESTAMP, int() if not isinstance(value, bool):
-            return _whole(value, Scalar.BIGINT, where)
+            return _within(value, MILLIS, type_, where)
         case _:
             raise _unfit(value, type_, where)
+
+
+def _text(value: str, where: str) -> str:
+    """Half of a pair of surrogates is no character, and no format has bytes for it."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise SchemaError("ROW_UNFIT", f"{where} is {_shown(value)}, which has half of a character.") from error
+    return value
+
+
+def _within(value: int, bounds: tuple[int, int], type_: Scalar, where: str) -> int:
+    if not bounds[0] <= value <= bounds[1]:
+        raise SchemaError("ROW_UNFIT", f"{where} is {value}, which is out of the range of {type_}.")
+    return value
 
 
 def _double(value: int | float | Number, where: str) -> float:
@@ -186,6 +202,9 @@ def _decimal(value: Any, type_: Decimal, where: str) -> Number:
 
 def _moment(value: str, type_: Scalar, where: str) -> int:
     try:
+        if value[:1] in ("+", "-") and type_ is not Scalar.TIME:  # a year that Python hasn't
+            far = days_of(value) if type_ is Scalar.DATE else micros_of(value.removesuffix("Z")) // 1000
+            return _within(far, DAYS if type_ is Scalar.DATE else MILLIS, type_, where)
         if type_ is Scalar.DATE:
             return (dt.date.fromisoformat(value) - _EPOCH).days
         if type_ is Scalar.TIME:
@@ -214,4 +233,5 @@ def _unfit(value: Any, type_: SqlType, where: str) -> SchemaError:
 
 def _shown(value: Any) -> str:
     text = str(value) if isinstance(value, Number) else json.dumps(value, ensure_ascii=False, default=str)
+    text = text.encode(errors="backslashreplace").decode()
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -39,6 +39,11 @@ def record_of(source: Source, row: Row) -> tuple[bytes | None, bytes | None]:
     return _side(source, Role.KEY, row), _side(source, Role.VALUE, row)
 
 
+def key_of(source: Source, row: Row) -> bytes | None:
+    """The key of a row's record alone; what the row has for the value's columns doesn't matter."""
+    return _side(source, Role.KEY, row)
+
+
 def _side(source: Source, role: Role, row: Row) -> bytes | None:
     columns, serde = source.columns(role), source.serde(role)
     if not columns or serde.format == "NONE":

@@ -1,1 +1,1 @@
-"""What formats share whose records name a schema of a registry."""
+"""What formats share: above all those whose records name a schema of a registry."""

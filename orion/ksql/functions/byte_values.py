@@ -9,8 +9,7 @@ from orion.ksql.functions.declare import example, overload, scalar
 _UTF8_TEXT = "make_valid_utf8(CAST({at} AS STRING))"
 _ASCII_TEXT = r"regexp_replace(decode({at}, 'ISO-8859-1'), '[^\\x00-\\x7F]', '\ufffd')"
 _ASCII_BYTES = r"CAST(regexp_replace({at}, '[^\\x00-\\x7F]', '?') AS BINARY)"
-# 0x4869 and x'4869' say the same as 4869.
-_HEX_DIGITS = r"regexp_replace({at}, '^0x|^[xX]\'|\'$', '')"
+_BASE64_LINE = 76  # characters, after which Java's MIME encoder begins a new one
 
 # A double from its bits: sign, 11 bits of exponent, 52 of fraction.
 _IEEE_754 = (
@@ -29,30 +28,52 @@ def _by_word(word: str, branches: dict[str, str]) -> str:
     return f"CASE lower({word}) {' '.join(whens)} END"
 
 
+def _bare_digits(text: str) -> str:
+    """0x4869 and x'4869' say the same as 4869; behind 0x a digit may be missing, which is a zero in front."""
+    even = f"regexp_replace({text}, '^0x(?=(?:..)*$)', '')"
+    odd = f"regexp_replace({even}, '^0x', '0')"
+    return rf"regexp_replace({odd}, '^[xX]\'(.*)\'$', '$1')"
+
+
+def _unhex(digits: str) -> str:
+    """Pairs of digits as bytes. Spark's unhex would take half a pair."""
+    return f"unhex(regexp_replace({digits}, '^(?:..)*.$', '?'))"
+
+
 def _to_bytes(text: str, encoding: str, digits: str) -> str:
     branches = {
-        "hex": f"unhex({digits})",
+        "hex": _unhex(digits),
         "utf8": f"CAST({text} AS BINARY)",
         "ascii": _ASCII_BYTES.format(at=text),
-        "base64": f"try_to_binary({text}, 'base64')",
+        "base64": f"try_to_binary(regexp_replace({text}, '[^A-Za-z0-9+/=]', ''), 'base64')",
     }
     return _by_word(encoding, branches)
 
 
-def _to_text(value: str, encoding: str, digits: str) -> str:
+def _to_text(value: str, encoding: str, digits: str, base64: str) -> str:
     branches = {
         "hex": digits,
         "utf8": _UTF8_TEXT.format(at=value),
         "ascii": _ASCII_TEXT.format(at=value),
-        "base64": f"base64({value})",
+        "base64": base64,
     }
     return _by_word(encoding, branches)
 
 
+def _from_bytes(args: Sequence[str]) -> str:
+    value, encoding = args
+    lines = rf"regexp_replace(base64({value}), '(.{{{_BASE64_LINE}}})(?=.)', '$1\r\n')"
+    return _to_text(value, encoding, f"hex({value})", lines)
+
+
 def _encode(args: Sequence[str]) -> str:
+    """From one encoding to another; to the same is no such way."""
     text, given, wanted = args
-    value = f"({_to_bytes(text, given, _HEX_DIGITS.format(at=text))})"
-    return _to_text(value, wanted, f"lower(hex({value}))")
+    value = f"({_to_bytes(text, given, _bare_digits(text))})"
+    made = _to_text(value, wanted, f"lower(hex({value}))", f"base64({value})")
+    if given.startswith("'") and wanted.startswith("'"):
+        return "CAST(NULL AS STRING)" if given.lower() == wanted.lower() else made
+    return f"if(lower({given}) = lower({wanted}), NULL, {made})"
 
 
 def _digits(args: Sequence[str]) -> str:
@@ -108,6 +129,11 @@ ENCODE = scalar(
     examples=[
         example("ENCODE('4f72696f6e', 'hex', 'utf8')", "Orion"),
         example("ENCODE('0x4f72', 'hex', 'base64')", "T3I="),
+        example("ENCODE('X''4F72''', 'hex', 'utf8')", "Or"),
+        example("ENCODE('0xf72', 'hex', 'base64')", "D3I="),
+        example("ENCODE('f72', 'hex', 'base64')", None),
+        example("ENCODE('0x', 'hex', 'utf8')", ""),
+        example("ENCODE('Orion', 'utf8', 'UTF8')", None),
         example("ENCODE('Orion', 'ascii', 'hex')", "4f72696f6e"),
         example("ENCODE('Größe', 'utf8', 'hex')", "4772c3b6c39f65"),
         example("ENCODE(NULL, 'utf8', 'hex')", None),
@@ -117,7 +143,7 @@ ENCODE = scalar(
 FROM_BYTES = scalar(
     "FROM_BYTES",
     "Bytes as text in an encoding: 'hex', 'utf8', 'ascii' or 'base64'.",
-    overload("(BYTES, STRING) -> STRING", lambda args: _to_text(args[0], args[1], f"hex({args[0]})")),
+    overload("(BYTES, STRING) -> STRING", _from_bytes),
     examples=[
         example("FROM_BYTES(TO_BYTES('Orion', 'utf8'), 'hex')", "4F72696F6E"),
         example("FROM_BYTES(TO_BYTES('T3Jpb24=', 'base64'), 'ascii')", "Orion"),
@@ -152,6 +178,7 @@ TO_BYTES = scalar(
         example("TO_BYTES('Orion', 'utf8')", "T3Jpb24="),
         example("TO_BYTES('4F72', 'hex')", "T3I="),
         example("TO_BYTES('zz', 'hex')", None),
+        example("TO_BYTES('4F7', 'hex')", None),
     ],
 )
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from orion.ksql.functions.declare import Overload, example, overload, scalar
 from orion.schema import Array, Field, Map, Scalar, SqlType, Struct
 
-_SERIES = "CASE WHEN {2} > 0 AND {0} <= {1} OR {2} < 0 AND {0} >= {1} THEN sequence({0}, {1}, CAST({2} AS %s)) END"
+_SERIES = "CASE WHEN abs(CAST({1} AS DOUBLE) - {0}) < {most} THEN sequence({0}, {1}) END"
+_STEPS = (
+    "CASE WHEN ({2} > 0 AND {0} <= {1} OR {2} < 0 AND {0} >= {1}) AND abs((CAST({1} AS DOUBLE) - {0}) / {2}) < {most} "
+    "THEN sequence({0}, {1}, CAST({2} AS %s)) END"
+)
 
 
 def _entries(types: list[SqlType]) -> SqlType:
@@ -187,16 +191,18 @@ ENTRIES = scalar(
 GENERATE_SERIES = scalar(
     "GENERATE_SERIES",
     "The numbers from the first to the second, both included, by the third or else by 1 towards it. NULL where the "
-    "step leads away or is 0.",
-    overload("(INTEGER, INTEGER) -> ARRAY<INTEGER>", "sequence({0}, {1})"),
-    overload("(BIGINT, BIGINT) -> ARRAY<BIGINT>", "sequence({0}, {1})"),
-    overload("(INTEGER, INTEGER, INTEGER) -> ARRAY<INTEGER>", _SERIES % "INT"),
-    overload("(BIGINT, BIGINT, INTEGER) -> ARRAY<BIGINT>", _SERIES % "BIGINT"),
+    "step leads away or is 0, or where there are more than 100000 (100 inside of a lambda).",
+    overload("(INTEGER, INTEGER) -> ARRAY<INTEGER>", _SERIES),
+    overload("(BIGINT, BIGINT) -> ARRAY<BIGINT>", _SERIES),
+    overload("(INTEGER, INTEGER, INTEGER) -> ARRAY<INTEGER>", _STEPS % "INT"),
+    overload("(BIGINT, BIGINT, INTEGER) -> ARRAY<BIGINT>", _STEPS % "BIGINT"),
     examples=[
         example("GENERATE_SERIES(1, 3)", [1, 2, 3]),
         example("GENERATE_SERIES(3, 1)", [3, 2, 1]),
         example("GENERATE_SERIES(0, 5, 2)", [0, 2, 4]),
         example("GENERATE_SERIES(1, 5, -1)", None),
+        example("GENERATE_SERIES(1, LEN('abc') * 40000)", None),
+        example("TRANSFORM(ARRAY[2, 200], X => GENERATE_SERIES(1, X))", [[1, 2], None]),
     ],
 )
 

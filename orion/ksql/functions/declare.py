@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from orion.ksql.extents import MOST
 from orion.ksql.functions import signatures
 from orion.ksql.functions.signatures import Signature
 from orion.schema import Scalar, SqlType
@@ -29,7 +30,8 @@ class Kind(StrEnum):
     TABLE = "TABLE"
 
 
-# SQL of a call: a template with {0}, {1} ... and {args}, or a function of the arguments' SQL.
+# SQL of a call: a template with {0}, {1} ..., {args}, and {most}, which is how many values it may make; or a function
+# of the arguments' SQL.
 Lowering = str | Callable[[Sequence[str]], str]
 
 
@@ -51,16 +53,16 @@ class Overload:
         columns = signatures.show(self.signature)[1:-1]
         return f"({', '.join([*filter(None, [columns]), *(c.value for c in self.constants)])})"
 
-    def lower(self, args: Sequence[str]) -> str:
+    def lower(self, args: Sequence[str], most: int = MOST) -> str:
         assert self.spark is not None
         if callable(self.spark):
             return self.spark(args)
-        return self.spark.format(*args, args=", ".join(args), order="{order}")
+        return self.spark.format(*args, args=", ".join(args), order="{order}", most=most)
 
     def in_duckdb(self, args: Sequence[str]) -> str | None:
         if self.duckdb is None or callable(self.duckdb):
             return self.duckdb(args) if self.duckdb else None
-        return self.duckdb.format(*args, args=", ".join(args))
+        return self.duckdb.format(*args, args=", ".join(args), most=MOST)
 
 
 @dataclass(frozen=True, slots=True)

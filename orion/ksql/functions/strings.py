@@ -15,6 +15,11 @@ _LITERALLY = r"regexp_replace({1}, '([^a-zA-Z0-9])', '\\\\$1')"
 # Bytes as text that splits only between bytes: 0D0A as 0D,0A,
 _SPELLED = "regexp_replace(hex({at}), '(..)', '$1,')"
 
+_LPAD, _RPAD = (
+    f"CASE WHEN {{1}} BETWEEN 0 AND {{most}} AND length({{2}}) > 0 THEN {side}({{args}}) END"
+    for side in ("lpad", "rpad")
+)
+
 _START = "CASE WHEN {1} < 0 THEN greatest(length({0}) + {1}, 0) + 1 WHEN {1} >= 0 THEN greatest({1}, 1) END"
 
 _ESCAPED_UNIT = r"\\\\u(?!d[89a-f])[0-9a-f]{{4}}"
@@ -148,13 +153,14 @@ LEN = scalar(
 
 LPAD = scalar(
     "LPAD",
-    "The text filled up on the left, or cut, to a length. NULL where the padding is empty or the length negative.",
+    "The text filled up on the left, or cut, to a length. NULL where the padding is empty, or the "
+    "length negative or more than 100000 (1000 inside of a lambda).",
     overload(
         "(STRING, INTEGER, STRING) -> STRING",
-        "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END",
-        duckdb="CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END",
+        _LPAD,
+        duckdb=_LPAD,
     ),
-    overload("(BYTES, INTEGER, BYTES) -> BYTES", "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN lpad({args}) END"),
+    overload("(BYTES, INTEGER, BYTES) -> BYTES", _LPAD),
     examples=[
         example("LPAD('Foo', 7, 'Bar')", "BarBFoo"),
         example("LPAD('Foo', 2, 'Bar')", "Fo"),
@@ -171,13 +177,14 @@ REPLACE = scalar(
 
 RPAD = scalar(
     "RPAD",
-    "The text filled up on the right, or cut, to a length. NULL where the padding is empty or the length negative.",
+    "The text filled up on the right, or cut, to a length. NULL where the padding is empty, or the "
+    "length negative or more than 100000 (1000 inside of a lambda).",
     overload(
         "(STRING, INTEGER, STRING) -> STRING",
-        "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END",
-        duckdb="CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END",
+        _RPAD,
+        duckdb=_RPAD,
     ),
-    overload("(BYTES, INTEGER, BYTES) -> BYTES", "CASE WHEN {1} >= 0 AND length({2}) > 0 THEN rpad({args}) END"),
+    overload("(BYTES, INTEGER, BYTES) -> BYTES", _RPAD),
     examples=[example("RPAD('Foo', 7, 'Bar')", "FooBarB"), example("RPAD('Foo', -1, 'Bar')", None)],
 )
 

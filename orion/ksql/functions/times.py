@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 from orion.errors import BindError, UnsupportedError, hint_nearest
 from orion.ksql.functions.declare import Lowering, Overload, example, overload, scalar
+from orion.moments import DAY_MS, date_sql, midnight_sql, timestamp_sql, zoned_sql
 
-_DAY = 86_400_000
+_DAY = DAY_MS
 _UNITS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": _DAY}
 
 
@@ -37,7 +38,7 @@ def _format(moment: str) -> Lowering:
             # date_format knows only the session's zone; JSON is written in any.
             options = f"map('timestampFormat', {_pattern(args[1])}, 'timeZone', {args[2]})"
             return f"get_json_object(to_json(named_struct('t', {value}), {options}), '$.t')"
-        local = f"from_utc_timestamp({value}, {args[2]})" if len(args) > 2 else value
+        local = zoned_sql("from_utc_timestamp", value, args[2]) if len(args) > 2 else value
         return f"date_format({local}, {_pattern(args[1])})"
 
     return lower
@@ -51,7 +52,7 @@ def _parse(result: str) -> Lowering:
         moment = f"try_to_timestamp({args[0]}, {pattern})"
         if len(args) > 2:
             names_zone = f"regexp_replace({pattern}, '\\'[^\\']*\\'', '') RLIKE '[VzOXxZ]'"
-            moment = f"if({names_zone}, {moment}, to_utc_timestamp({moment}, {args[2]}))"
+            moment = f"if({names_zone}, {moment}, {zoned_sql('to_utc_timestamp', moment, args[2])})"
         return result.format(moment)
 
     return lower
@@ -65,7 +66,7 @@ def _parse_date(args: Sequence[str]) -> str:
     return f"CAST(try_to_timestamp({head}, {_pattern(pattern)}) AS DATE)"
 
 
-def _shifted(result: Callable[[str, str], str], sign: str) -> Lowering:
+def _shifted(result: Callable[[str, str, str], str], add: str) -> Lowering:
     """A point in time moved by some units, forwards or backwards."""
 
     def lower(args: Sequence[str]) -> str:
@@ -78,21 +79,22 @@ def _shifted(result: Callable[[str, str], str], sign: str) -> Lowering:
                 f"{word} is not a unit of time.",
                 hint=hint_nearest(word, list(_UNITS)) or f"Units are {', '.join(f'{u}S' for u in _UNITS)}.",
             )
-        return result(value, f"{sign} CAST({count} AS BIGINT) * {size}")
+        return result(add, value, f"try_multiply(CAST({count} AS BIGINT), {size}L)")
 
     return lower
 
 
-def _date(value: str, shift: str) -> str:
-    return f"date_from_unix_date(CAST((unix_date({value}) * {_DAY}L {shift}) DIV {_DAY} AS INT))"
+def _date(add: str, value: str, shift: str) -> str:
+    return date_sql(f"({add}(unix_date({value}) * {_DAY}L, {shift}) DIV {_DAY})")
 
 
-def _time(value: str, shift: str) -> str:
-    return f"CAST(pmod({value} {shift}, {_DAY}) AS INT)"
+def _time(add: str, value: str, shift: str) -> str:
+    return f"CAST(pmod({add}({value}, {shift}), {_DAY}) AS INT)"
 
 
-def _timestamp(value: str, shift: str) -> str:
-    return f"timestamp_micros(unix_micros({value}) {shift} * 1000)"
+def _timestamp(add: str, value: str, shift: str) -> str:
+    """NULL where it leaves the range: plain arithmetic would wrap around."""
+    return f"timestamp_micros({add}(unix_micros({value}), try_multiply({shift}, 1000L)))"
 
 
 def _zoned(given: str, returned: str, spark: Lowering) -> tuple[Overload, Overload]:
@@ -106,14 +108,17 @@ def _zoned(given: str, returned: str, spark: Lowering) -> tuple[Overload, Overlo
 CONVERT_TZ = scalar(
     "CONVERT_TZ",
     "A timestamp that shows one time zone's clock, set to what another zone's clock shows then.",
-    overload("(TIMESTAMP, STRING, STRING) -> TIMESTAMP", "from_utc_timestamp(to_utc_timestamp({0}, {1}), {2})"),
+    overload(
+        "(TIMESTAMP, STRING, STRING) -> TIMESTAMP",
+        zoned_sql("from_utc_timestamp", zoned_sql("to_utc_timestamp", "{0}", "{1}"), "{2}"),
+    ),
     examples=[example("CONVERT_TZ(FROM_UNIXTIME(0), 'UTC', 'Asia/Tokyo')", "1970-01-01T09:00:00.000")],
 )
 
 DATEADD = scalar(
     "DATEADD",
     "A date some units later: DATEADD(DAYS, 5, day). What isn't a whole day is dropped.",
-    overload("(STRING, INTEGER, DATE) -> DATE", _shifted(_date, "+")),
+    overload("(STRING, INTEGER, DATE) -> DATE", _shifted(_date, "try_add")),
     examples=[
         example("DATEADD(DAYS, 5, PARSE_DATE('2024-02-27', 'yyyy-MM-dd'))", "2024-03-03"),
         example("DATEADD(HOURS, 25, PARSE_DATE('2024-02-27', 'yyyy-MM-dd'))", "2024-02-28"),
@@ -124,7 +129,7 @@ DATEADD = scalar(
 DATESUB = scalar(
     "DATESUB",
     "A date some units earlier.",
-    overload("(STRING, INTEGER, DATE) -> DATE", _shifted(_date, "-")),
+    overload("(STRING, INTEGER, DATE) -> DATE", _shifted(_date, "try_subtract")),
     examples=[
         example("DATESUB(DAY, 1, PARSE_DATE('2024-03-01', 'yyyy-MM-dd'))", "2024-02-29"),
         example("DATESUB(DAYS, -1, PARSE_DATE('2024-03-01', 'yyyy-MM-dd'))", "2024-03-02"),
@@ -134,14 +139,16 @@ DATESUB = scalar(
 DATETOSTRING = scalar(
     "DATETOSTRING",
     "Days since 1970-01-01 as text in a format. FORMAT_DATE does it for a DATE.",
-    overload("(INTEGER, STRING) -> STRING", _format("date_from_unix_date({0})")),
+    overload(
+        "(INTEGER, STRING) -> STRING", _format("timestamp_micros(try_multiply(CAST({0} AS BIGINT), 86400000000L))")
+    ),
     examples=[example("DATETOSTRING(19782, 'dd.MM.yyyy')", "29.02.2024")],
 )
 
 FORMAT_DATE = scalar(
     "FORMAT_DATE",
     "A date as text, in a format of Java's DateTimeFormatter.",
-    overload("(DATE, STRING) -> STRING", _format("{0}")),
+    overload("(DATE, STRING) -> STRING", _format(midnight_sql("{0}"))),
     examples=[
         example("FORMAT_DATE(FROM_DAYS(19782), 'yyyy-MM-dd')", "2024-02-29"),
         example("FORMAT_DATE(FROM_DAYS(0), '''day'' d, uuuu')", "day 1, 1970"),
@@ -169,14 +176,18 @@ FORMAT_TIMESTAMP = scalar(
 FROM_DAYS = scalar(
     "FROM_DAYS",
     "The date so many days after 1970-01-01.",
-    overload("(INTEGER) -> DATE", "date_from_unix_date({0})", duckdb="(DATE '1970-01-01' + {0})"),
+    overload(
+        "(INTEGER) -> DATE",
+        date_sql("{0}"),
+        duckdb="CAST(make_timestamp(CAST({0} AS BIGINT) * 86400000000) AS DATE)",
+    ),
     examples=[example("FROM_DAYS(19782)", "2024-02-29"), example("FROM_DAYS(-1)", "1969-12-31")],
 )
 
 FROM_UNIXTIME = scalar(
     "FROM_UNIXTIME",
     "The timestamp so many milliseconds after 1970-01-01.",
-    overload("(BIGINT) -> TIMESTAMP", "timestamp_millis({0})", duckdb="make_timestamp({0} * 1000)"),
+    overload("(BIGINT) -> TIMESTAMP", timestamp_sql("{0}"), duckdb="make_timestamp({0} * 1000)"),
     examples=[
         example("FROM_UNIXTIME(1709210096789)", "2024-02-29T12:34:56.789"),
         example("FROM_UNIXTIME(CAST(NULL AS BIGINT))", None),
@@ -236,14 +247,14 @@ STRINGTOTIMESTAMP = scalar(
 TIMEADD = scalar(
     "TIMEADD",
     "A time of day some units later; midnight comes after 23:59:59.999.",
-    overload("(STRING, INTEGER, TIME) -> TIME", _shifted(_time, "+")),
+    overload("(STRING, INTEGER, TIME) -> TIME", _shifted(_time, "try_add")),
     examples=[example("TIMEADD(HOURS, 3, PARSE_TIME('22:30', 'HH:mm'))", "01:30:00.000")],
 )
 
 TIMESTAMPADD = scalar(
     "TIMESTAMPADD",
     "A timestamp some units later.",
-    overload("(STRING, INTEGER, TIMESTAMP) -> TIMESTAMP", _shifted(_timestamp, "+")),
+    overload("(STRING, INTEGER, TIMESTAMP) -> TIMESTAMP", _shifted(_timestamp, "try_add")),
     examples=[
         example("TIMESTAMPADD(MINUTES, 90, FROM_UNIXTIME(1))", "1970-01-01T01:30:00.001"),
         example("TIMESTAMPADD(DAYS, 1, CAST(NULL AS TIMESTAMP))", None),
@@ -253,14 +264,14 @@ TIMESTAMPADD = scalar(
 TIMESTAMPSUB = scalar(
     "TIMESTAMPSUB",
     "A timestamp some units earlier.",
-    overload("(STRING, INTEGER, TIMESTAMP) -> TIMESTAMP", _shifted(_timestamp, "-")),
+    overload("(STRING, INTEGER, TIMESTAMP) -> TIMESTAMP", _shifted(_timestamp, "try_subtract")),
     examples=[example("TIMESTAMPSUB(MILLISECONDS, 1, FROM_UNIXTIME(0))", "1969-12-31T23:59:59.999")],
 )
 
 TIMESTAMPTOSTRING = scalar(
     "TIMESTAMPTOSTRING",
     "Milliseconds since 1970-01-01, such as ROWTIME, as text in a format and, if named, a time zone.",
-    *_zoned("BIGINT", "STRING", _format("timestamp_millis({0})")),
+    *_zoned("BIGINT", "STRING", _format(timestamp_sql("{0}"))),
     examples=[
         example("TIMESTAMPTOSTRING(1709210096789, 'yyyy-MM-dd HH:mm:ss.SSS')", "2024-02-29 12:34:56.789"),
         example("TIMESTAMPTOSTRING(0, 'HH:mm', 'Asia/Kolkata')", "05:30"),
@@ -271,7 +282,7 @@ TIMESTAMPTOSTRING = scalar(
 TIMESUB = scalar(
     "TIMESUB",
     "A time of day some units earlier; before midnight comes 23:59:59.999.",
-    overload("(STRING, INTEGER, TIME) -> TIME", _shifted(_time, "-")),
+    overload("(STRING, INTEGER, TIME) -> TIME", _shifted(_time, "try_subtract")),
     examples=[example("TIMESUB(MINUTES, 1, PARSE_TIME('00:00', 'HH:mm'))", "23:59:00.000")],
 )
 

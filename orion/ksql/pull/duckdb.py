@@ -15,6 +15,7 @@ from orion.ksql import ast, coercion
 from orion.ksql.bind import bind, choose, function_of, is_null
 from orion.ksql.functions.declare import Kind
 from orion.ksql.functions.signatures import common_type
+from orion.ksql.limits import MAX_SQL
 from orion.ksql.pull.moments import number_of
 from orion.ksql.scope import Scope
 from orion.plan.steps import Parameter
@@ -50,6 +51,12 @@ class DuckDb:
 
     def text(self, node: ast.Expression, scope: Scope, *, condition: bool = False) -> str:
         """`condition`: only whether it is true matters, so that NULL may stand for false."""
+        made = self._text(node, scope, condition=condition)
+        if len(made) > MAX_SQL:
+            raise Foreign("so large an expression")
+        return made
+
+    def _text(self, node: ast.Expression, scope: Scope, *, condition: bool) -> str:
         match node:
             case ast.Literal():
                 return constant(node, bind(node, scope).type)
@@ -59,7 +66,9 @@ class DuckDb:
                 scope.resolve(node)
                 return duckdb_name(node.name)
             case ast.Unary(op, operand):
-                return f"({op} {self.text(operand, scope)})"
+                made = f"({op} {self.text(operand, scope)})"
+                type_ = bind(node, scope).type
+                return f"CAST({made} AS {duckdb_type(type_)})" if type_ in INTEGRAL else made
             case ast.Binary():
                 return self._binary(node, scope, condition=condition)
             case ast.Between(operand, low, high, negated):
@@ -272,8 +281,12 @@ def cast(text: str, source: SqlType, type_: SqlType) -> str:
     match source, type_:
         case _ if source == type_:
             return text
-        case ((Scalar.INTEGER | Scalar.BIGINT | Scalar.BOOLEAN | Scalar.DATE | Decimal()), Scalar.STRING):
+        case ((Scalar.INTEGER | Scalar.BIGINT | Scalar.BOOLEAN | Decimal()), Scalar.STRING):
             return f"CAST({text} AS VARCHAR)"
+        case Scalar.DATE, Scalar.STRING:
+            # Of other years DuckDB writes 10000-01-01 and 0044-03-15 (BC): Spark is asked.
+            plain = f"coalesce({text} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31', TRUE)"
+            return f"(CASE WHEN {plain} THEN CAST({text} AS VARCHAR) ELSE error('a year of more digits') END)"
         case Scalar.STRING, Scalar.INTEGER | Scalar.BIGINT:
             return f"(CASE WHEN regexp_full_match({text}, {_WHOLE}) THEN TRY_CAST(trim({text}) AS {wanted}) END)"
         case Scalar.STRING, Scalar.BOOLEAN:

@@ -53,11 +53,13 @@ def refuse_aggregates(node: ast.Expression) -> None:
 
 
 def refuse_twice(names: Sequence[str], items: Sequence[ast.SelectItem]) -> None:
+    seen: set[str] = set()
     for at, name in enumerate(names):
-        if name in names[:at]:
+        if name in seen:
             raise BindError(
                 "DUPLICATE_COLUMN",
                 f"The column {name} comes out twice.",
                 span=items[at].span,
                 hint=f"Give one of them another name: {name} AS other.",
             )
+        seen.add(name)

@@ -8,7 +8,7 @@ from orion.errors import BindError
 from orion.ksql import ast
 from orion.ksql.aggregate_calls import chosen_call
 from orion.ksql.bind import bind, function_of
-from orion.ksql.projection import same
+from orion.ksql.projection import identity
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
 from orion.schema import SqlType
@@ -52,10 +52,12 @@ class Stages:
     def folded(self, node: ast.Expression) -> ast.Expression:
         """The expression over the columns of groups and aggregates."""
 
+        places = {identity(group): at for at, group in reversed(list(enumerate(self.groups)))}
+
         def change(inner: ast.Expression) -> ast.Expression | None:
-            for at, group in enumerate(self.groups):
-                if same(inner, group):
-                    return ast.Name(f"__k{at}", span=inner.span)
+            at = places.get(identity(inner))
+            if at is not None:
+                return ast.Name(f"__k{at}", span=inner.span)
             if is_aggregate(inner):
                 assert isinstance(inner, ast.Call)
                 return ast.Name(f"__a{self._call(inner)}", span=inner.span)

@@ -41,6 +41,7 @@ NAMES = (
     "select",
     "set_property",
     "show",
+    "show_create",
     "variable",
 )
 

@@ -15,6 +15,7 @@ from orion.plan.sources import Connector, Direction, Source
 from orion.plan.steps import Ask, CreateConnector, DropConnector, Nothing, Step
 from orion.plan.tolerance import ALL, Tolerance
 from orion.plan.tolerance import PROPERTY as TOLERANCE
+from orion.security.names import is_fit
 
 STARTS = (("CREATE", "SINK", "CONNECTOR"), ("CREATE", "SOURCE", "CONNECTOR"), ("DROP", "CONNECTOR"))
 
@@ -33,6 +34,10 @@ class Create:
                 return (Nothing(f"Connector {self.name} already exists."),)
             raise SqlErrorConflict(
                 "CONNECTOR_EXISTS", f"Connector {self.name} already exists.", span=self.span, hint="DROP it first."
+            )
+        if not is_fit(self.name) or "/" in self.name:  # it becomes part of a folder's name, too
+            self._refuse(
+                f"{self.name!a} can't be a connector's name.", "It is text without control characters and slashes."
             )
         options = {name.lower(): value for name, value in self.options.items()}
         plugin, told = plugin_of(options.pop("connector.class", ""), self.direction)

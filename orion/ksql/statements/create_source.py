@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from orion.errors import BindError, Span
-from orion.ksql import lanes, replacement
+from orion.ksql import lanes, limits, replacement
 from orion.ksql.casts import contains_map
 from orion.ksql.context import Context, Statement, check_free
 from orion.ksql.parser import Parser
@@ -115,11 +115,14 @@ class CreateSource:
 
 
 def _check_columns(statement: CreateSource, schema: Schema) -> None:
-    for at, column in enumerate(schema):
+    seen: set[str] = set()
+    for column in schema:
         if column.name in RESERVED_COLUMNS:
             raise BindError("RESERVED_COLUMN", f"{column.name} is a system column's name.", span=statement.span)
-        if any(c.name == column.name for c in schema.columns[:at]):
+        if column.name in seen:
             raise BindError("DUPLICATE_COLUMN", f"The column {column.name} is named twice.", span=statement.span)
+        seen.add(column.name)
+    limits.refuse_wide(len(schema.columns), statement.span)
     names = [c.header for c in schema.headers]
     if len(set(names)) != len(names) or (None in names and len(names) > 1):
         message = "There is one HEADERS column, or one HEADER('name') for each name."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from orion.ksql.late_rows import with_late_rows
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_INSERT, With
 from orion.ksql.queries import parse_query
-from orion.ksql.scope import CONSTANTS
+from orion.ksql.scope import constants
 from orion.plan.relations import Expr, Named, Project, Query, Relation
 from orion.plan.sources import ROWTIME, Kind, Source
 from orion.plan.steps import Ask, InsertRow, StartQuery, Step
@@ -37,7 +38,7 @@ class InsertValues:
         if source.window:
             raise BindError("WINDOWED", f"{source.name} is windowed: rows can't be inserted.", span=self.span)
         names = self.columns or tuple(source.schema.names)
-        twice = next((n for n in names if names.count(n) > 1), None)
+        twice = next((n for n, times in Counter(names).items() if times > 1), None)
         if twice is not None:
             raise BindError("DUPLICATE_COLUMN", f"The column {twice} is named twice.", span=self.span)
         if len(names) != len(self.values):
@@ -72,7 +73,7 @@ class InsertValues:
 
 
 def _value(node: ast.Expression, type_: SqlType, name: str) -> Expr:
-    bound = bind(node, CONSTANTS)
+    bound = bind(node, constants())
     if is_null(node):
         return casts.implicit(bound, type_, null=True)
     if not casts.insertable(bound.type, type_):

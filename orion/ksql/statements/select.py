@@ -8,8 +8,10 @@ from orion.ksql import ast
 from orion.ksql.analyse import analyse
 from orion.ksql.context import Context
 from orion.ksql.parser import Parser
+from orion.ksql.pull.constants import pull_constants
 from orion.ksql.pull.write import pulled
-from orion.ksql.queries import parse_query
+from orion.ksql.queries import parse_query, select_list
+from orion.ksql.tokens import Kind
 from orion.plan.relations import Expr, Named, Transient
 from orion.plan.steps import Ask, Push, Step
 from orion.schema import quote
@@ -39,5 +41,21 @@ class Select:
         )
 
 
-def parse(parser: Parser) -> Select:
-    return Select(parse_query(parser))
+@dataclass(frozen=True)
+class SelectConstants:
+    """SELECT without FROM."""
+
+    items: tuple[ast.SelectItem, ...]
+
+    def plan(self, context: Context) -> tuple[Step, ...] | Ask:
+        return pull_constants(self.items)
+
+
+def parse(parser: Parser) -> Select | SelectConstants:
+    if any(token.is_word("FROM") for token in parser.tokens[parser.at :]):
+        return Select(parse_query(parser))
+    parser.expect("SELECT")
+    items = select_list(parser)
+    if not (parser.token.kind is Kind.END or parser.is_symbol(";")):
+        parser.expect("FROM")
+    return SelectConstants(items)

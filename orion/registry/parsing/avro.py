@@ -14,14 +14,12 @@ from orion.registry.parsing.limits import read_json
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Words that Avro has a meaning for in some type: its own parser drops them where they have none, as a name of an int.
+_TYPE_WORDS = frozenset("type name namespace doc aliases fields symbols size items values".split())
 _OWN = {
-    "record": {"type", "name", "namespace", "doc", "fields", "aliases"},
-    "error": {"type", "name", "namespace", "doc", "fields", "aliases"},
-    "enum": {"type", "name", "namespace", "doc", "symbols", "default", "aliases"},
-    "fixed": {"type", "name", "namespace", "doc", "size", "aliases"},
-    "array": {"type", "items"},
-    "map": {"type", "values"},
-    "field": {"name", "type", "doc", "default", "order", "aliases"},
+    **dict.fromkeys(("record", "error", "fixed", "array", "map", "primitive"), _TYPE_WORDS),
+    "enum": _TYPE_WORDS | {"default"},
+    "field": frozenset({"name", "type", "doc", "default", "order", "aliases"}),
 }
 
 
@@ -152,7 +150,7 @@ class _Parser:
         if not isinstance(kind, str):
             raise InvalidSchema("a type is missing", path=path)
         of, shown = self._word(kind, namespace, path)
-        extra = self._extra(raw, {"type"})
+        extra = self._extra(raw, _OWN["primitive"])
         return of, {"type": shown, **extra} if extra and isinstance(of, Primitive) else shown
 
     def _word(self, word: str, namespace: str, path: str) -> tuple[Type, Any]:
@@ -286,7 +284,7 @@ class _Parser:
             shown["aliases"] = raw["aliases"]
         return shown
 
-    def _extra(self, raw: dict[str, Any], own: set[str]) -> dict[str, Any]:
+    def _extra(self, raw: dict[str, Any], own: frozenset[str]) -> dict[str, Any]:
         """Properties that Avro has no meaning for, such as a logical type; kept, for others may have one."""
         extra = {key: value for key, value in raw.items() if key not in own}
         return dict(sorted(extra.items())) if self._normalize else extra

@@ -16,30 +16,11 @@ from google.protobuf.message import DecodeError
 
 from orion.registry.errors import InvalidSchema
 from orion.registry.parsing import proto_print, proto_text
+from orion.registry.parsing.known_protos import KNOWN
 from orion.registry.parsing.limits import LONGEST
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 _GOOGLE = "any api descriptor duration empty field_mask source_context struct timestamp type wrappers".split()
-# What Confluent's registry knows without a reference, beyond Google's own.
-_KNOWN = {
-    "confluent/meta.proto": """
-        syntax = "proto3"; package confluent; import "google/protobuf/descriptor.proto";
-        message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }
-        extend google.protobuf.FileOptions { Meta file_meta = 1088; }
-        extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
-        extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
-        extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
-        extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }""",
-    "confluent/type/decimal.proto": """
-        syntax = "proto3"; package confluent.type;
-        message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }""",
-    "google/type/date.proto": """
-        syntax = "proto3"; package google.type;
-        message Date { int32 year = 1; int32 month = 2; int32 day = 3; }""",
-    "google/type/timeofday.proto": """
-        syntax = "proto3"; package google.type;
-        message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }""",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +99,8 @@ class _Imports:
     def _read(self, name: str) -> File:
         if name in self._references:
             return _file(self._references[name])[0]
-        if name in _KNOWN:
-            return proto_text.read(_KNOWN[name])
+        if name in KNOWN:
+            return proto_text.read(KNOWN[name])
         known = _google().get(name)
         if known is None:
             raise InvalidSchema(f'the import "{name}" has no reference')

@@ -79,6 +79,9 @@ class SearchSession:
                 # Takes nothing away, and is refused to one who may not write.
                 self._client.ask("DELETE", f"/{quote(name)}/_doc/{PROBE}", fine=(404,))
 
+    def reach(self) -> None:
+        self._client.ask("GET", "/")
+
     def begin(self, slot: Slot) -> SearchTransfer | None:
         transfer = SearchTransfer(self._client, self._indices, self._work, self._converters, slot)
         return None if transfer.is_done() else transfer
@@ -99,7 +102,10 @@ class SearchTransfer:
 
     def is_done(self) -> bool:
         found = self._client.get(_place(self._slot))
-        return found is not None and bool(found.get("found")) and int(found["_source"]["epoch"]) >= self._slot.epoch
+        if found is None or not found.get("found"):
+            return False
+        with self._client.reading("the epoch of a slot"):
+            return int(found["_source"]["epoch"]) >= self._slot.epoch
 
     def write(self, rows: pa.RecordBatch) -> Sequence[Refusal]:
         if self._work.method is Method.UPSERT and self.is_done():
@@ -183,11 +189,12 @@ class SearchTransfer:
                 lines=True,
             )
             if not answer.is_success:
+                if answer.status_code == 400:
+                    self._client.read(answer)
                 return refusals + self._halved(actions, refusal(answer))
-            told = answer.json()
-            if not told["errors"]:
+            outcomes = self._outcomes(self._client.read(answer), len(actions))
+            if outcomes is None:
                 return refusals
-            outcomes = [next(iter(item.values())) for item in told["items"]]
             again: list[_Action] = []
             for action, outcome in zip(actions, outcomes, strict=True):
                 if outcome["status"] in BUSY:
@@ -202,6 +209,16 @@ class SearchTransfer:
             actions = again
             time.sleep(wait)
         return refusals
+
+    def _outcomes(self, told: Mapping[str, Any], count: int) -> list[Mapping[str, Any]] | None:
+        """What became of each document; None: all are taken."""
+        with self._client.reading("documents"):
+            if told["errors"] is False:
+                return None
+            outcomes: list[Mapping[str, Any]] = [dict(*item.values()) for item in told["items"]]
+            if len(outcomes) != count or not all(type(one["status"]) is int for one in outcomes):
+                raise ValueError("there are others than were asked for")
+            return outcomes
 
     def _halved(self, actions: list[_Action], why: str) -> list[Refusal]:
         """A request that is refused as a whole, for its size or one line in it: its halves tell which one."""

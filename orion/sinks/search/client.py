@@ -10,7 +10,8 @@ import json
 import re
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ _VALUES = re.compile(
     r"|The prefix of the first immense term is: .*?'\.\.\.',?",
     re.DOTALL,
 )
+_LOGIN = re.compile(r"//[^/@]*@")
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|\[[^\]]*\]""")
 
 
@@ -77,7 +79,35 @@ class SearchClient:
     def get(self, path: str) -> Mapping[str, Any] | None:
         """What is there, or None."""
         answer = self.ask("GET", path, fine=(404,))
-        return None if answer.status_code == 404 else _read(answer)
+        return None if answer.status_code == 404 else self.read(answer)
+
+    def read(self, answer: httpx.Response) -> Mapping[str, Any]:
+        """The object that an answer is."""
+        try:
+            found = answer.json()
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, Mapping):
+            kind = answer.headers.get("content-type", "").partition(";")[0].strip()
+            raise self.strange(f"no JSON object ({answer.status_code}, {kind[:60] or 'of no type'})")
+        return found
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[None]:
+        """While the parts of an answer are looked at: of another server they are other parts."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise self.strange(f"an answer to {what} that can't be understood") from error
+
+    def strange(self, told: str) -> ConfigError:
+        """Something answers, and it isn't a search server."""
+        hint = (
+            "'connection.url' is the address of Elasticsearch or OpenSearch itself, not of a page or a proxy before it."
+        )
+        return ConfigError(
+            "NOT_A_SEARCH_SERVER", f"What answers at {self.where} is no search server: {told}.", hint=hint
+        )
 
     def put(self, path: str, body: Mapping[str, Any], fine: Iterable[int] = ()) -> httpx.Response:
         return self.ask("PUT", path, json.dumps(body).encode(), fine=fine)
@@ -117,10 +147,15 @@ class SearchClient:
             except httpx.TransportError as error:
                 told = f"{type(error).__name__} {error}".strip()
                 self._urls.append(self._urls.pop(0))
+            except httpx.RequestError as error:  # bytes that aren't what the answer's head says
+                raise self.strange(f"an answer that can't be read ({type(error).__name__})") from error
         raise StoreAway(f"The search server at {self.where}", told)
 
     def failed(self, answer: httpx.Response) -> Exception:
         told = refusal(answer)
+        if answer.is_redirect:
+            where = answer.headers.get("location", "").partition("?")[0]
+            return self.strange(f"it leads elsewhere ({answer.status_code}, to {_LOGIN.sub('//', where)[:100]})")
         if answer.status_code == 401:
             hint = "'connection.username' and 'connection.password', or 'connection.api.key', say who it is."
             return ConfigError(
@@ -140,7 +175,7 @@ def refusal(answer: httpx.Response) -> str:
     """What the server says of what it doesn't do."""
     try:
         error = answer.json().get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         error = None
     return reason(error) if error else f"{answer.status_code} {answer.reason_phrase}".strip()
 
@@ -159,11 +194,6 @@ def reason(error: Any) -> str:
 def is_blocked(told: str) -> bool:
     """Indices that may not be written now, as when the disk is full: not the user's right is missing."""
     return told.startswith("cluster_block_exception")
-
-
-def _read(answer: httpx.Response) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = answer.json()
-    return found
 
 
 def _trust(connection: Connection) -> ssl.SSLContext | bool:

@@ -21,19 +21,22 @@ class Indices:
         self._compact = compact
         self._ready: set[str] = set()
 
-    def ensure(self, name: str) -> None:
+    def ensure(self, name: str, *, again: bool = True) -> None:
         if name in self._ready:
             return
         there = self._client.get(f"/{quote(name)}/_mapping")
         if there is None:
             fields = mappings(self._layout.columns, self._compact) if self._explicit else {}
             if not self._make(name, {"settings": SETTINGS, "mappings": fields}):
-                self.ensure(name)
+                if not again:
+                    raise self._client.strange(f"the index {name} is there and isn't")
+                self.ensure(name, again=False)
                 return
         elif self._explicit:
             for index, told in there.items():
-                has = told.get("mappings", {}).get("properties", {})
-                added = missing(self._layout.columns, has, index, self._compact)
+                with self._client.reading(f"the fields of {name}"):
+                    has = told["mappings"].get("properties", {})
+                    added = missing(self._layout.columns, has, index, self._compact)
                 if added:
                     self._client.put(f"/{quote(index)}/_mapping", {"properties": added})
         self._ready.add(name)

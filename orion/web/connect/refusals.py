@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from orion.errors import ExternalError, OrionError, UserError
 
 # Statuses that mean the same to a client of Kafka Connect's; whatever else is wrong with a request is a 400.
-_KEPT = (403, 404, 409, 501)
+_KEPT = (403, 404, 408, 409, 413, 415, 501)
 
 
 def answer(error: OrionError) -> JSONResponse:

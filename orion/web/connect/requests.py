@@ -23,8 +23,10 @@ def _bad(message: str, hint: str | None = None) -> UserError:
 async def _content(request: Request) -> Any:
     """The body, whatever media type it has: not every client names one."""
     try:
-        return json.loads(await request.body())
-    except ValueError:
+        found = json.loads(await request.body())
+        json.dumps(found, ensure_ascii=False).encode()  # half of a pair of surrogates is no text
+        return found
+    except (ValueError, RecursionError):
         raise _bad("The request's body is no JSON.") from None
 
 
@@ -60,7 +62,7 @@ def creation(content: Any) -> Creation:
     if unknown is not None:
         raise _bad(f"There is no field '{unknown}'.", hint_nearest(unknown, list(_CREATE)))
     options = config(content.get("config") or {})
-    name = str(content.get("name") or options.get("name") or "").strip()
+    name = (_text("name", content.get("name")) or options.get("name") or "").strip()
     if not name:
         raise _bad("A connector needs a name.", 'Send {"name": ..., "config": {...}}.')
     return Creation(name, under(options, name), _wanted(content.get("initial_state")))
@@ -68,7 +70,7 @@ def creation(content: Any) -> Creation:
 
 def _wanted(written: Any) -> Wanted:
     try:
-        return Wanted.RUNNING if written is None else Wanted(str(written).upper())
+        return Wanted.RUNNING if written is None else Wanted((_text("initial_state", written) or "").upper())
     except ValueError:
         raise _bad(f"'{written}' is no state to begin in.", "It is RUNNING, PAUSED or STOPPED.") from None
 

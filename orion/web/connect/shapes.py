@@ -14,13 +14,16 @@ RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
 UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
 
 # Orion's states. One that waits for another system moves no rows, so it isn't shown as running; but it goes on by
-# itself, so it isn't shown as failed either: tools start failed ones again, which wouldn't help.
+# itself, so it isn't shown as failed either: tools start failed ones again, which wouldn't help. One that fails again
+# and again is: somebody should look at it, and that is the word that tools tell somebody of.
 _STATES = {
     "STARTING": UNASSIGNED,
     "RUNNING": RUNNING,
     "PAUSED": PAUSED,
     "STOPPED": STOPPED,
+    "PAUSING": RUNNING,
     "RESTARTING": RESTARTING,
+    "FAILING": FAILED,
     "WAITING": RESTARTING,
     "ERROR": FAILED,
 }

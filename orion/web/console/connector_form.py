@@ -7,15 +7,16 @@ from typing import Any
 
 from nicegui import ui
 
-from orion.errors import OrionError
 from orion.options import Definition
 from orion.web.console import markup
+from orion.web.console.forms import Form
 from orion.web.console.page import address
 from orion.web.console.questions import connectors
 from orion.web.console.questions.connectors import Plugin
-from orion.web.console.view import View, button, error_box, html, panel, replace_with, tell, toolbar
+from orion.web.console.view import View, panel, tell
 
 Field = ui.input | ui.number | ui.select
+_CHECKED = "The options are right, and the other side answers. Nothing was made."
 _BOOLEANS = {"": "default", "true": "true", "false": "false"}
 
 
@@ -37,7 +38,8 @@ def draw_form(view: View, plugin: Plugin) -> None:
     """Required options first; the others when they are asked for."""
     required, optional = connectors.needed(plugin), connectors.optional(plugin)
     fields: dict[str, Field] = {}
-    with panel(f"{plugin.name} {plugin.info.kind}"):
+    with panel(f"{plugin.name} {plugin.info.kind}") as box:
+        form = Form(box)
         with ui.element("div").classes("o-form"):
             name = (
                 ui.input(label="name *")
@@ -45,38 +47,38 @@ def draw_form(view: View, plugin: Plugin) -> None:
                 .props('hint="what it is called, here and in SQL"')
                 .classes("o-input")
             )
+            fields["name"] = name
             fields |= {definition.name: _field(definition) for definition in required}
         with (
             ui.expansion(f"{len(optional)} more options", value=not required).classes("o-more"),
             ui.element("div").classes("o-form"),
         ):
             fields |= {definition.name: _field(definition) for definition in optional}
-        error = html("")
 
         def written() -> dict[str, str]:
-            return connectors.config(plugin, {key: field.value for key, field in fields.items()})
+            return connectors.config(plugin, {key: f.value for key, f in fields.items() if f is not name})
 
-        async def check() -> bool:
-            found = await view.ask(connectors.mistakes, view.orion, plugin, written())
+        async def is_right() -> bool:
+            _mark(fields, {})
+            form.say("")
+            found = await view.ask(connectors.check, view.orion, plugin, name.value or "", written())
             _mark(fields, found)
-            replace_with(error, _others(fields, found))
+            form.say(_others(fields, found))
             return not found
 
-        async def create() -> None:
-            if not await check():
-                return
-            try:
-                made = await view.ask(connectors.create, view.orion, name.value or "", written())
-            except OrionError as refused:
-                replace_with(error, error_box(refused))
-                return
-            tell(f"Created {made.name}.")
-            view.go("connectors", made.name)
+        async def check() -> None:
+            if await is_right():
+                form.say(f"<p>{markup.tag('right', 'ok')} {_CHECKED}</p>")
 
-        with toolbar():
-            html("", classes="o-spacer")
-            button("Check", check)
-            button("Create connector", create, tone="primary")
+        async def create() -> None:
+            if await is_right():
+                made = await view.ask(connectors.create, view.orion, name.value or "", written())
+                tell(f"Created {made.name}.")
+                view.go("connectors", made.name)
+
+        with form.buttons():
+            form.button("Check", check)
+            form.button("Create connector", create, tone="primary")
 
 
 def _field(definition: Definition) -> Field:

@@ -10,15 +10,19 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from orion.app import Orion
+from orion.errors import OrionError
 from orion.hub.outbox import Outbox
 from orion.web.console.questions.groups import LagHistory
 from orion.web.console.questions.pulse import Pulse, Reading
+from orion.web.console.questions.saved_statements import SavedStatements
+from orion.web.console.questions.topics import EndHistory
 
 P = ParamSpec("P")
 T = TypeVar("T")
 # Threads of the console's own: whoever looks at a page keeps no statement of the API waiting.
 _THREADS = 12
 PULSE_S = 2.0
+_TOPICS_S = 4.0
 
 
 class Desk:
@@ -29,6 +33,8 @@ class Desk:
         self.outbox = outbox
         self.pulse = Pulse()
         self.lags = LagHistory()
+        self.topic_ends = EndHistory()
+        self.saved = SavedStatements(orion.engine.config.data / "console")
         self.history: list[str] = []  # statements that were run here, the newest first
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="orion-console")
         self._open: set[Callable[[], None]] = set()
@@ -53,6 +59,13 @@ class Desk:
         """How everything is doing now. Looking is what keeps the history: nobody looks, nothing is asked."""
         return await self.shared("pulse", PULSE_S * 0.9, lambda: self.pulse.take(self.orion))
 
+    async def topic_names(self) -> frozenset[str] | None:
+        """The topics there are, so that no page leads to one that isn't; None where Kafka can't be asked."""
+        try:
+            return await self.shared("topic names", _TOPICS_S, lambda: _topic_names(self.orion))
+        except OrionError:
+            return None
+
     def opened(self, close: Callable[[], None]) -> Callable[[], None]:
         """Note something to be closed when nobody looks any more, or when the console ends; gives what does it.
 
@@ -76,6 +89,10 @@ class Desk:
         for leave in list(self._open):
             leave()
         self._threads.shutdown(wait=True)
+
+
+def _topic_names(orion: Orion) -> frozenset[str]:
+    return frozenset(topic.name for topic in orion.kafka.outlines())
 
 
 def _failed(answer: asyncio.Future[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Asking before something is lost."""
+"""Asking before something is lost, and for a name."""
 
 from __future__ import annotations
 
@@ -28,5 +28,33 @@ async def sure(title: str, lost: str, *, action: str, typed: str | None = None) 
             button(action, decide, tone="danger")
     try:
         return bool(await dialog)
+    finally:
+        dialog.delete()
+
+
+async def say_why_not(title: str, why: str) -> None:
+    """Something can't be done: `why` is HTML that says what stands in the way, and nothing else is offered."""
+    with ui.dialog() as dialog, ui.element("div").classes("o-dialog").props('role="alertdialog"'):
+        html(f"<h2>{markup.text(title)}</h2><div>{why}</div>")
+        with ui.element("div").classes("o-dialog__buttons"):
+            button("Close", lambda: dialog.submit(None), tone="primary")
+    try:
+        await dialog
+    finally:
+        dialog.delete()
+
+
+async def ask_name(title: str, *, action: str, value: str = "") -> str | None:
+    """A name that somebody gives; None: they have left."""
+    with ui.dialog() as dialog, ui.element("div").classes("o-dialog").props('role="dialog"'):
+        html(f"<h2>{markup.text(title)}</h2>")
+        written = ui.input("Name", value=value).props("dense outlined autofocus").classes("o-input")
+        written.on("keydown.enter", lambda: dialog.submit(written.value))
+        with ui.element("div").classes("o-dialog__buttons"):
+            button("Cancel", lambda: dialog.submit(None))
+            button(action, lambda: dialog.submit(written.value), tone="primary")
+    try:
+        given = await dialog
+        return str(given).strip() or None if given else None
     finally:
         dialog.delete()

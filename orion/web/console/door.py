@@ -7,16 +7,14 @@ only uses the API doesn't pay for it.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from orion.web.console.pages import paths
 
@@ -43,16 +41,32 @@ class Door:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, self._until_shutdown(send))
         elif not is_for_console(scope):
-            await self._app(scope, receive, send)
-        elif not is_trusted(scope):
-            await _refusal("The console answers its own pages only, under this machine's name.", 403)(
-                scope, receive, send
-            )
+            await self._answer_or_show_page(scope, receive, send)
         else:
-            site = self._site or await self._start()
-            answer = site or _refusal("Another platform of this process has the console.", 503)
-            # NiceGUI changes the scope; so that the desk is found again, it goes with it.
-            await answer({**scope, "orion.desk": self._desk}, receive, send)
+            await self._show_page(scope, receive, send)
+
+    async def _answer_or_show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What the API answers; where it has no such address and a browser asks, a page that says so."""
+        if not _is_navigation(scope):
+            await self._app(scope, receive, send)
+            return
+        is_unknown = False
+
+        async def send_unless_unknown(message: Message) -> None:
+            nonlocal is_unknown
+            is_unknown = is_unknown or (message["type"] == "http.response.start" and message["status"] == 404)
+            if not is_unknown:
+                await send(message)
+
+        await self._app(scope, receive, send_unless_unknown)
+        if is_unknown:
+            await self._show_page(scope, receive, _as_not_found(send))
+
+    async def _show_page(self, scope: Scope, receive: Receive, send: Send) -> None:
+        site = self._site or await self._start()
+        answer = site or _refusal("Another platform of this process has the console.", 503)
+        # NiceGUI changes the scope; so that the desk is found again, it goes with it.
+        await answer({**scope, "orion.desk": self._desk}, receive, send)
 
     async def _start(self) -> ASGIApp | None:
         global _serving
@@ -101,36 +115,22 @@ def is_for_console(scope: Scope) -> bool:
     path: str = scope.get("path", "")
     if path.startswith(_OWN):
         return True
+    first = path.split("/")[1] if path.startswith("/") else ""
+    return f"/{first}" in paths() and _is_navigation(scope)
+
+
+def _is_navigation(scope: Scope) -> bool:
+    """Whether somebody goes to an address with a browser."""
     if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
         return False
-    first = path.split("/")[1] if path.startswith("/") else ""
-    return f"/{first}" in paths() and "text/html" in Headers(scope=scope).get("accept", "")
+    return "text/html" in Headers(scope=scope).get("accept", "")
 
 
-def is_trusted(scope: Scope) -> bool:
-    """Whether no other site is behind it: there are no logins, so a page elsewhere must not reach the console.
+def _as_not_found(send: Send) -> Send:
+    async def send_with_status(message: Message) -> None:
+        await send({**message, "status": 404} if message["type"] == "http.response.start" else message)
 
-    Its own pages say where they come from. And where only this machine can connect, a name that isn't this machine's
-    is one that somebody has made to point here.
-    """
-    headers = Headers(scope=scope)
-    host, origin = headers.get("host", ""), headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != host:
-        return False
-    name, server = urlsplit(f"//{host}").hostname or "", (scope.get("server") or ("",))[0]
-    return not _is_loopback(server) or name == "localhost" or name.endswith(".localhost") or _is_address(name)
-
-
-def _is_loopback(server: str) -> bool:
-    return _is_address(server) and ipaddress.ip_address(server).is_loopback
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    return send_with_status
 
 
 def _refusal(text: str, status: int) -> ASGIApp:

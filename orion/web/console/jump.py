@@ -23,6 +23,7 @@ class Jump:
         self._all: list[Place] = []
         self._shown: list[Place] = []
         self._at = 0
+        self._note = ""  # what isn't among the names, and why
         self._dialog = ui.dialog().props('position="top" transition-duration="120"')
         with self._dialog, ui.element("div").classes("o-jump"):
             self._input = ui.input(placeholder="Pages, topics, streams, queries, connectors, groups")
@@ -35,13 +36,14 @@ class Jump:
         on_act(self._list, lambda _, at: self._go(int(at)))
 
     async def open(self, _: Any = None) -> None:
-        self._all = _pages()
+        self._all, self._note = _pages(), "Looking for names …"
         self._input.set_value("")
         self._look()
         self._dialog.open()
         with quiet():
-            found = await self._desk.shared("places", _FRESH_S, lambda: places(self._desk.orion))
+            found, is_whole = await self._desk.shared("places", _FRESH_S, lambda: places(self._desk.orion))
             self._all = [*_pages(), *found]
+            self._note = "" if is_whole else "Kafka doesn't answer: topics and groups aren't among these names."
             self._look()
 
     def _look(self) -> None:
@@ -55,7 +57,9 @@ class Jump:
 
     def _draw(self) -> None:
         rows = "".join(_row(at, place, at == self._at) for at, place in enumerate(self._shown))
-        replace_with(self._list, rows or '<p class="o-muted">Nothing has a name like that.</p>')
+        none = "" if self._note else '<p class="o-muted">Nothing has a name like that.</p>'
+        note = f'<p class="o-muted">{markup.text(self._note)}</p>' if self._note else ""
+        replace_with(self._list, (rows or none) + note)
 
     def _go(self, at: int) -> None:
         if at < len(self._shown):

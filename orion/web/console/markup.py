@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from html import escape
 
+from orion.web.console import amounts
 from orion.web.console.icons import icon
 from orion.web.console.page import address
 
@@ -13,11 +15,14 @@ _TONES = {
     "STARTING": "busy",
     "REBALANCING": "busy",
     "RESTARTING": "warn",
+    "FAILING": "bad",
+    "PAUSING": "idle",
     "WAITING": "warn",
     "PAUSED": "idle",
     "STOPPED": "idle",
     "EMPTY": "idle",
     "DEAD": "idle",
+    "BUILDING": "busy",
     "ERROR": "bad",
     "FAILED": "bad",
 }
@@ -33,8 +38,22 @@ def link(name: object, *where: object, **query: object) -> str:
     return f'<a class="o-link" href="{text(address(*where, **query))}">{text(name)}</a>'
 
 
+def link_known(name: object, known: Container[str] | None, *where: object, **query: object) -> str:
+    """A name that leads to its page where there is one; None: what there is isn't known now."""
+    if known is None or str(name) in known:
+        return link(name, *where, **query)
+    return f'<span class="o-gone" title="There is no {text(name)} any more, or not yet.">{text(name)}</span>'
+
+
 def mono(value: object) -> str:
     return f'<span class="o-mono">{text(value)}</span>'
+
+
+def or_dash(shown: str, why: str) -> str:
+    """A number, or the sign that there is none with why: what isn't known is never shown as 0."""
+    return (
+        shown if not shown.startswith(amounts.NONE) else f'<span class="o-unknown" title="{text(why)}">{shown}</span>'
+    )
 
 
 def muted(value: object) -> str:
@@ -70,6 +89,15 @@ def facts(pairs: dict[str, str]) -> str:
     """Names with what they are; the values are HTML already."""
     rows = "".join(f"<div><dt>{text(name)}</dt><dd>{value}</dd></div>" for name, value in pairs.items())
     return f'<dl class="o-facts">{rows}</dl>'
+
+
+def lines_html(lines: Iterable[tuple[str, str]]) -> str:
+    """Lines of two texts: what went in red, what came in green."""
+    tags = {"-": "del", "+": "ins"}
+    return "".join(
+        f"<{tags[sign]}>{sign} {text(line)}</{tags[sign]}>" if sign in tags else f"  {text(line)}\n"
+        for sign, line in lines
+    )
 
 
 def empty(title: str, told: str = "", picture: str = "inbox") -> str:

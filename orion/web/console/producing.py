@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nicegui import ui
 
-from orion.errors import OrionError
+from orion.plan.sources import Source
 from orion.web.console import markup
+from orion.web.console.forms import form_dialog
 from orion.web.console.questions import producing as questions
-from orion.web.console.questions.topics import Detail
-from orion.web.console.view import View, button, error_box, html, replace_with, tell
+from orion.web.console.questions.decoding import Decoded
+from orion.web.console.view import View, html, tell
 
 
-async def produce_dialog(view: View, found: Detail) -> None:
-    """Ask for a record and send it; what the brokers or the format refuse is told in the dialog."""
-    name = found.topic.topic.name
-    ways = {"": "As typed (UTF-8)", **{s.name: f"As a row of {s.name}, {s.value.format}" for s in found.sources}}
-    with ui.dialog() as dialog, ui.element("div").classes("o-dialog o-dialog--wide"):
-        html(f"<h2>Produce to {markup.text(name)}</h2>")
-        way = ui.select(ways, value=found.sources[0].name if found.sources else "", label="Encoded").classes("o-input")
-        key = ui.input(label="Key").classes("o-input o-mono")
+async def produce_dialog(view: View, name: str, sources: Sequence[Source], again: Decoded | None = None) -> None:
+    """Ask for a record and send it; what the brokers or the format refuse is told in the dialog.
+
+    `again` is a record of the topic that is sent once more: as it is, or edited.
+    """
+    ways = {"": "As typed (UTF-8)", **{s.name: f"As a row of {s.name}, {s.value.format}" for s in sources}}
+    if again is None:
+        title, chosen = f"Produce to {name}", sources[0].name if sources else ""
+        start = questions.Typed(chosen, "", questions.template(sources))
+    else:
+        ways = {questions.UNCHANGED: "As it was, byte by byte", **ways}
+        title, chosen = f"Send {again.record.partition}:{again.record.offset} to {name} again", questions.UNCHANGED
+        start = questions.typed_again(sources, again)
+    with form_dialog(wide=True) as form:
+        html(f"<h2>{markup.text(title)}</h2>")
+        way = ui.select(ways, value=chosen, label="Encoded").classes("o-input")
+        key = ui.input(label="Key", value=start.key).classes("o-input o-mono")
         key.bind_visibility_from(way, "value", backward=lambda chosen: not chosen)
-        value = ui.textarea(label="Value", value=questions.template(found.sources)).classes("o-input o-mono")
-        headers = ui.textarea(label="Headers, name=value one a line").classes("o-input o-mono").props("rows=2")
+        value = ui.textarea(label="Value", value=start.value).classes("o-input o-mono")
+        headers = ui.textarea(label="Headers, name=value one a line", value=start.headers)
+        headers.classes("o-input o-mono").props("rows=2")
+        for hidden in (value, headers):
+            hidden.bind_visibility_from(way, "value", backward=lambda chosen: chosen != questions.UNCHANGED)
         for field in (way, key, value, headers):
             field.props("dense outlined")
-        error = html("")
 
         async def send() -> None:
-            wanted = questions.Typed(way.value or "", key.value or "", value.value or "", headers.value or "")
-            try:
-                receipt = await view.ask(questions.send, view.orion, view.desk.outbox, name, wanted)
-            except OrionError as refused:
-                replace_with(error, error_box(refused))
-                return
-            dialog.close()
+            texts = (key.value or "", value.value or "", headers.value or "")
+            wanted = questions.Typed(way.value or "", *texts, original=start.original)
+            receipt = await view.ask(questions.send, view.orion, view.desk.outbox, name, wanted)
+            form.close()
             tell(f"Written to partition {receipt.partition} at offset {receipt.offset}.")
 
-        with ui.element("div").classes("o-dialog__buttons"):
-            button("Cancel", dialog.close)
-            button("Produce", send, tone="primary", picture="send")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+        with form.buttons():
+            form.button("Produce" if again is None else "Send again", send, tone="primary", picture="send")

@@ -1,66 +1,89 @@
-"""Repairing dead letters and sending them back: what would be sent is shown before it is."""
+"""Repairing dead letters and sending them back: what goes is what was looked at, and no other value."""
 
 from __future__ import annotations
 
 from nicegui import ui
 
-from orion.errors import OrionError
+from orion.errors import UserError
 from orion.hub.dead_letters import Letter, Repaired
-from orion.web.console import amounts, highlighting, markup
+from orion.web.console import amounts, markup
+from orion.web.console.forms import Form, form_dialog
 from orion.web.console.questions import dead_letters
-from orion.web.console.questions.dead_letters import Choice, Repair
+from orion.web.console.questions.dead_letters import Choice, Repair, Review
 from orion.web.console.questions.decoding import plain, pretty
-from orion.web.console.view import View, button, error_box, html, replace_with, tell
+from orion.web.console.view import View, html, tell, warning_box
 
 _SHOWN = 3
 
 
 async def replay_dialog(view: View, name: str, choice: Choice, letter: Letter | None = None) -> None:
     """Of one letter the value is edited; of several, fields of all of them are set."""
-    with ui.dialog() as dialog, ui.element("div").classes("o-dialog o-dialog--wide"):
+    with form_dialog(wide=True) as form:
         html(_told(name, choice, letter))
-        whole = pretty(plain(letter.record.value)) if letter is not None else None
-        is_text = letter is not None and plain(letter.record.value).kind != "base64"
-        if is_text:
-            field = ui.textarea(label="Value", value=whole)
+        _Replay(view, name, choice, letter).draw(form)
+
+
+class _Replay:
+    """Review shows what would go and what is known against it; only then it can be sent, as it was shown."""
+
+    def __init__(self, view: View, name: str, choice: Choice, letter: Letter | None) -> None:
+        self._view, self._name, self._choice = view, name, choice
+        self._reviewed: Review | None = None
+        shown = plain(letter.record.value) if letter is not None else None
+        # The value as it stands in the field at first; None: fields of the value are set, not the whole of it.
+        self._whole = pretty(shown) if shown is not None and shown.kind != "base64" else None
+
+    def draw(self, form: Form) -> None:
+        self._form = form
+        if self._whole is not None:
+            self._field = ui.textarea(label="Value", value=self._whole)
         else:
-            field = ui.textarea(label="Set fields of JSON: amount=12.5, one a line; empty sends values as they are")
-        field.props('dense outlined input-style="min-height:150px"').classes("o-input o-mono")
-        place = html("")
+            label = "Set fields of JSON: amount=12.5, one a line; empty sends values as they are"
+            self._field = ui.textarea(label=label)
+        self._field.props('dense outlined input-style="min-height:150px"').classes("o-input o-mono")
+        self._field.on_value_change(self._forget)
+        with form.buttons():
+            self._look = form.button("Review", self._review, tone="primary")
+            self._send = form.button("Send back", self._replay, tone="primary", picture="send")
+            self._anyway = form.button("Send back anyway", self._replay, tone="danger", picture="send")
+        self._offer()
 
-        def repair() -> Repair:
-            written = field.value or ""
-            return Repair(value=written) if is_text and written != whole else Repair("" if is_text else written)
+    def _repair(self) -> Repair:
+        written = self._field.value or ""
+        if self._whole is None:
+            return Repair(written)
+        return Repair() if written == self._whole else Repair(value=written)
 
-        async def look() -> list[Repaired]:
-            try:
-                found = await view.ask(dead_letters.due, view.orion, name, choice, repair())
-            except OrionError as error:
-                replace_with(place, error_box(error))
-                return []
-            replace_with(place, preview(found))
-            return found
+    def _forget(self) -> None:
+        """What was reviewed is no longer what stands in the field."""
+        if self._reviewed is not None:
+            self._reviewed = None
+            self._form.say(markup.muted("Changed since: review it again before it goes."))
+            self._offer()
 
-        async def send() -> None:
-            found = await look()
-            if not found:
-                return
-            try:
-                outcome = await view.ask(dead_letters.replay, view.orion, name, found)
-            except OrionError as error:
-                replace_with(place, error_box(error))
-                return
-            dialog.close()
-            before = f", {len(outcome.sent_before)} were before" if outcome.sent_before else ""
-            tell(f"Sent {len(outcome.sent)} back{before}.")
-            view.go("dead-letters", name, code=choice.code or None, after=len(outcome.sent))
+    def _offer(self) -> None:
+        found = self._reviewed
+        self._look.set_visibility(found is None)
+        self._send.set_visibility(found is not None and not found.faults)
+        self._anyway.set_visibility(found is not None and bool(found.faults))
 
-        with ui.element("div").classes("o-dialog__buttons"):
-            button("Cancel", dialog.close)
-            button("Preview", look)
-            button("Send back", send, tone="primary", picture="send")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+    async def _review(self) -> None:
+        self._reviewed = None
+        view = self._view
+        found = await view.ask(dead_letters.review, view.orion, self._name, self._choice, self._repair())
+        self._reviewed = found
+        self._form.say(review_html(found))
+        self._offer()
+
+    async def _replay(self) -> None:
+        found = self._reviewed
+        if found is None:
+            raise UserError("NOT_REVIEWED", "The value was changed since it was reviewed.", hint="Review it again.")
+        outcome = await self._view.ask(dead_letters.replay, self._view.orion, self._name, found.repaired)
+        self._form.close()
+        before = f", {len(outcome.sent_before)} were before" if outcome.sent_before else ""
+        tell(f"Sent {len(outcome.sent)} back{before}.")
+        self._view.go("dead-letters", self._name, code=self._choice.code or None, after=len(outcome.sent))
 
 
 def _told(name: str, choice: Choice, letter: Letter | None) -> str:
@@ -72,12 +95,36 @@ def _told(name: str, choice: Choice, letter: Letter | None) -> str:
     return f"<h2>Repair a dead letter</h2><p>{why}</p><p>{back}</p>"
 
 
-def preview(found: list[Repaired]) -> str:
-    """What would be sent where."""
-    topics = sorted({one.letter.origin.topic for one in found if one.letter.origin})
-    shown = "".join(
-        f'<pre class="o-code">{highlighting.json_line(plain(one.value).text)}</pre>' for one in found[:_SHOWN]
+def review_html(found: Review) -> str:
+    """How many go where, what is known against them, and what differs in the first of them."""
+    total, changed = len(found.repaired), found.changed
+    where = ", ".join(map(markup.mono, found.topics))
+    how = "as they are" if not changed else f"{amounts.count(changed)} of them with another value"
+    first = sorted(found.repaired, key=lambda one: one.letter.id not in found.faults)[:_SHOWN]
+    more = f"<p>and {amounts.count(total - _SHOWN)} more</p>" if total > _SHOWN else ""
+    shown = "".join(_difference(one, found) for one in first)
+    return (
+        f"{_warnings(found)}<p>{amounts.count(total)} go to {where}, {how}:</p><div class='o-rows'>{shown}</div>{more}"
     )
-    more = f"<p>and {amounts.count(len(found) - _SHOWN)} more</p>" if len(found) > _SHOWN else ""
-    where = ", ".join(map(markup.mono, topics))
-    return f"<p>{amounts.count(len(found))} go to {where}:</p><div class='o-rows'>{shown}</div>{more}"
+
+
+def _warnings(found: Review) -> str:
+    told = ""
+    if found.faults:
+        count = f"{amounts.count(len(found.faults))} of {amounts.count(len(found.repaired))}"
+        why = markup.text(next(iter(found.faults.values())))
+        told += warning_box(f"<b>{count} would become dead letters again.</b><p>{why}</p>")
+    if found.unchecked:
+        topics = ", ".join(map(markup.mono, found.unchecked))
+        told += warning_box(
+            f"<b>It isn't known whether these can be read.</b><p>No stream or table is declared over {topics}.</p>"
+        )
+    return told
+
+
+def _difference(one: Repaired, found: Review) -> str:
+    fault = found.faults.get(one.letter.id)
+    tags = markup.tag("unreadable", "warn", str(fault)) if fault else ""
+    tags += "" if one.value != one.letter.record.value else f" {markup.tag('unchanged')}"
+    lines = markup.lines_html(dead_letters.difference(one))
+    return f"<div><p>{markup.mono(one.letter.id)} {tags}</p><pre class='o-code o-diff'>{lines}</pre></div>"

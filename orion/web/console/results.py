@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
-from orion.web.console import charts, markup
+from orion.clients.exporting import FileFormat, export_rows
+from orion.web.console import amounts, charts, markup
 from orion.web.console.questions.entities import Grid
 from orion.web.console.tables import framed
-from orion.web.console.view import html, replace_with
+from orion.web.console.view import button, html, replace_with
 
 KEPT, SHOWN = 2_000, 200
 _BARS = 20
+# Columns that hold milliseconds since 1970, whatever type they have.
+_MOMENTS = ("WINDOWSTART", "WINDOWEND", "ROWTIME", "TIMESTAMP")
 
 
 def grid_html(grid: Grid) -> str:
@@ -25,23 +31,35 @@ def grid_html(grid: Grid) -> str:
         return f'{title}<pre class="o-code">{markup.text(grid.text)}</pre>'
     if not grid.rows:
         return title + markup.empty("No rows")
-    return title + rows_html(grid.columns, grid.rows[:SHOWN])
+    more = len(grid.rows) - SHOWN
+    rest = f'<p class="o-about">{amounts.count(more)} more rows; an export has all.</p>' if more > 0 else ""
+    return title + rows_html(grid.columns, grid.rows[:SHOWN]) + rest
 
 
 def rows_html(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     rows = list(rows)
-    numeric = {at for row in rows for at, value in enumerate(row) if _is_number(value)}
+    moments = {at for at, name in enumerate(columns) if name.upper() in _MOMENTS}
+    numeric = {at for row in rows for at, value in enumerate(row) if _is_number(value)} - moments
     head = "".join(
         f'<th class="{"num" if at in numeric else ""}">{markup.text(n)}</th>' for at, n in enumerate(columns)
     )
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(map(_cell, columns, row))}</tr>" for row in rows)
     return framed(head, body)
 
 
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None:
-        return '<td class="data"><span class="o-muted">NULL</span></td>'
-    return f'<td class="data{" num" if _is_number(value) else ""}">{markup.text(value)}</td>'
+        return '<td class="data"><span class="o-null">NULL</span></td>'
+    if name.upper() in _MOMENTS and isinstance(value, int):
+        return f'<td class="data" title="{value}">{markup.text(amounts.moment(value))}</td>'
+    return f'<td class="data{" num" if _is_number(value) else ""}">{markup.text(_as_text(value))}</td>'
+
+
+def _as_text(value: Any) -> str:
+    """As SQL's users write it, never as Python does."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _is_number(value: Any) -> bool:
@@ -60,6 +78,11 @@ class LiveRows:
         self._table.classes("o-table-place o-live")
         self._chart = ui.echart(_bars()).classes("o-chart").style("height:360px")
         self._chart.set_visibility(False)
+
+    @property
+    def kept(self) -> list[Sequence[Any]]:
+        """The rows that are kept, the oldest first."""
+        return list(reversed(self._rows))
 
     @property
     def can_be_drawn(self) -> bool:
@@ -90,12 +113,25 @@ class LiveRows:
             replace_with(self._table, rows_html(self._columns, shown))
 
 
+def export_buttons(
+    columns: Sequence[str], types: Sequence[str], rows: Callable[[], Sequence[Sequence[Any]]], name: str = "rows"
+) -> None:
+    """Buttons that hand a browser the rows as a file."""
+
+    async def hand_over(to: FileFormat) -> None:
+        content = await asyncio.to_thread(export_rows, columns, types, rows(), to)
+        ui.download.content(content, f"{name}.{to.value}")
+
+    for to in FileFormat:
+        button(to.name if to is not FileFormat.PARQUET else "Parquet", partial(hand_over, to), picture="download")
+
+
 def chart_columns(columns: Sequence[str], types: Sequence[str]) -> tuple[int | None, tuple[int, ...]]:
     """Which column names a bar and which are its height: the first text, and up to three numbers."""
     numeric = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL")
     times = ("ROWTIME", "WINDOWSTART", "WINDOWEND", "ROWOFFSET", "ROWPARTITION", "OFFSET", "TIMESTAMP", "PARTITION")
     numbers = [at for at, type_ in enumerate(types) if type_.startswith(numeric) and columns[at].upper() not in times]
-    label = next((at for at, type_ in enumerate(types) if type_.startswith("VARCHAR")), None)
+    label = next((at for at, type_ in enumerate(types) if type_.startswith(("STRING", "VARCHAR"))), None)
     return label, tuple(numbers[:3])
 
 

@@ -52,7 +52,7 @@ def shell() -> None:
     client.on_delete(leave)
     with ui.element("main").classes("o-main").props('tabindex="-1"'):
         routes = ((path, draw) for page in pages().values() for path, draw in page.routes.items())
-        ui.sub_pages({path: _builder(draw, desk, leaving) for path, draw in routes})
+        ConsolePages({path: _builder(draw, desk, leaving) for path, draw in routes})
 
     async def look() -> None:
         with quiet():
@@ -60,6 +60,19 @@ def shell() -> None:
             replace_with(light, _light(health(reading, desk.orion.engine.problems)))
 
     ui.timer(PULSE_S, look)
+
+
+class ConsolePages(ui.sub_pages):
+    """Pages by their addresses; one that isn't there is said to be so, with where to go instead."""
+
+    def _render_404(self) -> None:
+        ui.page_title("Not found · Orion")
+        links = " · ".join(markup.link(page.title, page.path.lstrip("/")) for page in pages().values())
+        with ui.element("div").classes("o-page"):
+            html("<h1>There is no such page</h1>", classes="o-heading")
+            asked = markup.mono(self._router.current_path)
+            told = f"{asked} is no address of this console.<br>{links}"
+            html(f'<section class="o-panel">{markup.empty("Nothing is at this address", told, "search")}</section>')
 
 
 def _builder(draw: Draw, desk: Desk, leaving: list[Callable[[], None]]) -> Callable[[PageArguments], Awaitable[None]]:
@@ -93,5 +106,5 @@ def _keys() -> str:
 
 
 def _light(found: Health) -> str:
-    tone = "bad" if found.bad else "warn" if found.warnings else "ok"
-    return f'<a class="o-state o-state--{tone}" href="/" title="How everything is doing"><i></i>{found.told}</a>'
+    told = markup.text("; ".join(found.unknown) or "How everything is doing")
+    return f'<a class="o-state o-state--{found.tone}" href="/" title="{told}"><i></i>{markup.text(found.told)}</a>'

@@ -53,4 +53,5 @@ def _head() -> str:
         f'<link rel="stylesheet" href="{where}/console.css">'
         f'<link rel="stylesheet" href="{where}/pieces.css">'
         f'<script src="{where}/console.js" defer></script>'
+        f'<script src="{where}/editor.js" defer></script>'
     )

@@ -94,10 +94,16 @@ def toolbar(classes: str = "") -> Iterator[ui.element]:
 
 def button(label: str, on_click: Callable[[], Any], *, tone: str = "plain", picture: str = "") -> ui.element:
     """A button of the console's own look, reached by Tab like any other."""
+    made = draw_button(label, tone, picture)
+    made.on("click", lambda _: on_click())
+    return made
+
+
+def draw_button(label: str, tone: str = "plain", picture: str = "") -> ui.element:
+    """The look of a button; who draws it hears its clicks."""
     made = ui.element("button").props('type="button"').classes(f"o-button o-button--{tone}")
     with made:
         ui.html((icon(picture) if picture else "") + markup.text(label), sanitize=False, tag="span")
-    made.on("click", lambda _: on_click())
     return made
 
 
@@ -108,6 +114,11 @@ def error_box(error: OrionError) -> str:
         f'<div class="o-error" role="alert">{icon("alert")}<div><b>{markup.text(error.message)}</b>{hint}'
         f"<code>{markup.text(error.code)}</code></div></div>"
     )
+
+
+def warning_box(content: str) -> str:
+    """Something to know before going on; `content` is HTML."""
+    return f'<div class="o-error o-error--warn" role="alert">{icon("alert")}<div>{content}</div></div>'
 
 
 def tell(message: str) -> None:
@@ -148,7 +159,7 @@ def tell_unexpected(error: Exception) -> None:
     if isinstance(error, OrionError):
         tell_error(error)
         return
-    log.error("console", error=repr(error))
+    log.error("console", exc_info=error)
     ui.notify(
         "Something went wrong. The server's log has more.", position="bottom-right", classes="o-toast o-toast--bad"
     )

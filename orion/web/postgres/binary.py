@@ -10,7 +10,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from orion.web.postgres.text import DAYS_FOREVER, MICROS_FOREVER, Encoder, slices
+from orion.web.postgres.text import DAYS, MICROS, Encoder, Span, slices
 
 DAYS_TO_2000 = 10_957  # PostgreSQL counts from 2000, Arrow from 1970
 MICROS_TO_2000 = DAYS_TO_2000 * 86_400_000_000
@@ -50,22 +50,22 @@ def boolean(column: Any) -> Any:
 
 
 def date(column: Any) -> Any:
-    return INT4(_since_2000(column.cast(pa.int32()), DAYS_TO_2000, DAYS_FOREVER))
+    return INT4(_since_2000(column.cast(pa.int32()), DAYS_TO_2000, DAYS, -(2**31)))
 
 
 def timestamp(column: Any) -> Any:
     """With a zone or without: the moment is the same."""
     if column.type.tz is None:
         column = column.cast(pa.timestamp("us"))
-    return INT8(_since_2000(column.cast(pa.int64()), MICROS_TO_2000, MICROS_FOREVER))
+    return INT8(_since_2000(column.cast(pa.int64()), MICROS_TO_2000, MICROS, -(2**63)))
 
 
-def _since_2000(numbers: Any, start: int, forever: int) -> Any:
-    """Infinity is the greatest number; the other one is PostgreSQL's least, one below DuckDB's."""
-    after, before = pc.equal(numbers, forever), pc.equal(numbers, -forever)
+def _since_2000(numbers: Any, start: int, kept: Span, least: int) -> Any:
+    """What PostgreSQL doesn't hold becomes one of its two infinities, the least and the greatest number."""
+    after, before = pc.greater_equal(numbers, kept.end), pc.less(numbers, kept.first)
     finite = pc.if_else(pc.or_(after, before), pa.scalar(start, numbers.type), numbers)
     moved = pc.subtract(finite, pa.scalar(start, numbers.type))
-    ends = (pa.scalar(end, numbers.type) for end in (forever, -forever - 1))
+    ends = (pa.scalar(end, numbers.type) for end in (-least - 1, least))
     return pc.case_when(pc.make_struct(after, before), *ends, moved)
 
 

@@ -14,6 +14,27 @@ from orion.web.postgres.types import BY_OID, duckdb_words
 _MACROS = """
 version(): 'PostgreSQL VERSION (Orion ORION)'
 current_database(): {database}
+current_catalog(): {database}
+current_user(): {user}
+session_user(): {user}
+current_role(): {user}
+user(): {user}
+pg_advisory_lock(key): NULL, (key, other): NULL
+pg_advisory_lock_shared(key): NULL, (key, other): NULL
+pg_try_advisory_lock(key): true, (key, other): true
+pg_try_advisory_lock_shared(key): true, (key, other): true
+pg_advisory_xact_lock(key): NULL, (key, other): NULL
+pg_try_advisory_xact_lock(key): true, (key, other): true
+pg_advisory_unlock(key): true, (key, other): true
+pg_advisory_unlock_shared(key): true, (key, other): true
+pg_advisory_unlock_all(): NULL
+inet_server_addr(): NULL::VARCHAR
+inet_server_port(): NULL::INTEGER
+inet_client_addr(): NULL::VARCHAR
+inet_client_port(): NULL::INTEGER
+txid_current(): 0::BIGINT
+pg_postmaster_start_time(): now()
+pg_conf_load_time(): now()
 pg_backend_pid(): {process}
 pg_get_userbyid(oid): {user}
 pg_is_in_recovery(): false
@@ -64,7 +85,7 @@ quote_literal(val): '''' || replace(val::VARCHAR, '''', '''''') || ''''
 format_type(type_oid, modifier): (SELECT if(type_oid = 1700 AND modifier > 4, \
 'numeric(' || ((modifier - 4) >> 16) || ',' || ((modifier - 4) & 65535) || ')', _spelled) \
 FROM (VALUES TYPES) _t(_oid, _name, _spelled) WHERE _oid = type_oid)
-to_regtype(given): (SELECT _oid FROM (VALUES TYPES) _t(_oid, _name, _spelled) \
+to_regtype(given): (SELECT _oid::UINTEGER FROM (VALUES TYPES) _t(_oid, _name, _spelled) \
 WHERE lower(given) IN (_name, _spelled, 'pg_catalog.' || _name))
 regtype_name(type_oid): format_type(type_oid, NULL)
 regclass_name(class_oid): (SELECT _name FROM (SELECT oid, relname FROM pg_class) _t(_oid, _name) WHERE _oid = class_oid)
@@ -86,11 +107,18 @@ pg_get_indexdef(idx): (SELECT _def FROM (SELECT indexrelid, indexdef FROM pg_ind
 WHERE _oid = idx), (idx, col, pretty): (SELECT if(col = 0, _def, _cols[col]) FROM \
 (SELECT indexrelid, indexdef, indexcols FROM pg_indexes) _t(_oid, _def, _cols) WHERE _oid = idx)
 _pg_expandarray(list): unnest(list_transform(list, lambda x, n: struct_pack(x := x, n := n)))
+orion_time_text(moment, form): replace(strftime(moment, form), chr(1), quarter(moment)::VARCHAR)
+orion_digits(val, form, least, bare): (SELECT if(bare AND starts_with(_d, '0.'), substr(_d, 2), \
+if(length(_d) < least, lpad(_d, least, '0'), _d)) FROM (SELECT format(form, abs(val::DOUBLE))) _t(_d))
+orion_number_text(val, form, width, fits, least, bare): CASE WHEN abs(val) >= fits \
+THEN repeat('#', greatest(width, 1)) WHEN val IS NOT NULL THEN \
+(SELECT if(length(_n) < width, lpad(_n, width, ' '), _n) \
+FROM (SELECT if(val < 0, '-', '') || orion_digits(val, form, least, bare)) _t(_n)) END
 duckdb_oid(duckdb_type): coalesce((SELECT _oid FROM (VALUES WORDS) _t(_word, _oid) \
 WHERE _word = regexp_replace(duckdb_type, '^DECIMAL\\(.*\\)', 'DECIMAL')), \
 CASE WHEN regexp_matches(duckdb_type, '^TIMESTAMP_') THEN 1114 WHEN duckdb_type = 'UBIGINT' THEN 1700 \
 WHEN duckdb_type = 'TIME_NS' THEN 1083 \
-WHEN regexp_matches(duckdb_type, '^(STRUCT|MAP|UNION)|\\]$') THEN 114 ELSE 25 END)
+WHEN regexp_matches(duckdb_type, '^(STRUCT|MAP|UNION)|\\]$') THEN 114 ELSE 25 END)::UINTEGER
 """
 
 _TYPES = ("name", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "xid", "int2vector",
@@ -110,4 +138,4 @@ def definitions() -> Iterator[tuple[str, str]]:
         filled = body.replace("VERSION", VERSION).replace("ORION", __version__)
         filled = filled.replace("VALUES TYPES", f"VALUES {spelled}").replace("VALUES WORDS", f"VALUES {words}")
         parts = _OVERLOAD.sub(r", \1 AS ", filled.replace("): ", ") AS ", 1))
-        yield name, f"CREATE TEMP MACRO {name}{parts}"
+        yield name, f"CREATE OR REPLACE TEMP MACRO {name}{parts}"

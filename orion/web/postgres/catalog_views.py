@@ -6,90 +6,83 @@ from collections.abc import Iterator
 
 from orion.web.postgres.types import ARRAYS, SCALARS, PgType
 
-# Each name with its SELECT, in the order of use. {here} is the database of the tables, {database} what the client
-# calls it. An index of a key has its table's number and a thousand million more.
+# Each name with its SELECT, in the order of use. {here} is the database of the views, {database} what the client calls
+# it. An index of a key has its table's number and a thousand million more. Names are found however they are written,
+# since they are so in queries.
 _VIEWS = {
     "pg_namespace": """
-        SELECT oid::BIGINT AS oid, schema_name AS nspname, 10 AS nspowner, NULL::VARCHAR[] AS nspacl
-        FROM duckdb_schemas() WHERE database_name = {here} AND NOT internal
-            OR database_name = {here} AND schema_name = 'main'
+        SELECT oid::UINTEGER AS oid, schema_name AS nspname, 10::UINTEGER AS nspowner, NULL::VARCHAR[] AS nspacl
+        FROM duckdb_schemas() WHERE database_name = {here} AND schema_name = 'main'
         UNION ALL VALUES (11, 'pg_catalog', 10, NULL), (13000, 'information_schema', 10, NULL)""",
+    "orion_tables": """
+        SELECT v.view_oid::UINTEGER AS oid, v.schema_oid::UINTEGER AS schema_oid, v.schema_name, v.view_name AS name,
+            k.kind, v.column_count AS columns,
+            k.key, v.sql FROM duckdb_views() v JOIN {known} k ON k.name = v.view_name
+        WHERE v.database_name = {here} AND v.schema_name = 'main'""",
+    "orion_columns": """
+        SELECT t.oid AS table_oid, t.schema_oid, t.schema_name, t.name COLLATE NOCASE AS table_name,
+            c.column_name COLLATE NOCASE AS column_name, c.column_index AS number, c.data_type,
+            NOT list_contains(t.key, c.column_name) AS nullable, nullif(list_position(t.key, c.column_name), 0) AS part,
+            c.numeric_precision AS digits, c.numeric_scale AS scale, duckdb_oid(c.data_type) AS type_oid,
+            starts_with(c.data_type, 'DECIMAL(') AS exact
+        FROM duckdb_columns() c JOIN orion_tables t ON t.name = c.table_name
+        WHERE c.database_name = {here} AND c.schema_name = 'main'""",
     "orion_keys": """
-        SELECT table_oid, schema_oid, table_name, constraint_type, constraint_column_names AS names,
-            [i + 1 for i in constraint_column_indexes]::SMALLINT[] AS keys, constraint_text,
-            row_number() OVER (PARTITION BY table_oid ORDER BY constraint_index) AS number
-        FROM duckdb_constraints()
-        WHERE database_name = {here} AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')""",
+        SELECT table_oid, (1000000000 + table_oid)::UINTEGER AS oid, schema_oid, table_name || '_pkey' AS name,
+            list(column_name ORDER BY part) AS names, list(number::SMALLINT ORDER BY part) AS keys
+        FROM orion_columns WHERE part IS NOT NULL GROUP BY ALL""",
     "orion_relations": """
-        SELECT table_oid AS oid, schema_oid, table_name AS name, 'r' AS kind, column_count AS columns,
-            estimated_size AS rows, has_primary_key OR index_count > 0 AS indexed, comment
-        FROM duckdb_tables() WHERE database_name = {here} AND NOT internal
-        UNION ALL
-        SELECT view_oid, schema_oid, view_name, 'v', column_count, 0, false, comment
-        FROM duckdb_views() WHERE database_name = {here} AND NOT internal
-        UNION ALL
-        SELECT 1000000000 + table_oid + 100000000 * (number - 1), schema_oid,
-            table_name || if(constraint_type = 'UNIQUE', '_' || array_to_string(names, '_') || '_key', '_pkey'),
-            'i', len(names), 0, false, NULL
-        FROM orion_keys""",
+        SELECT oid, schema_oid, name, kind, columns, len(key) > 0 AS indexed FROM orion_tables
+        UNION ALL SELECT oid, schema_oid, name, 'i', len(names), false FROM orion_keys""",
     "pg_class": """
-        SELECT oid, name AS relname, schema_oid AS relnamespace, 0 AS reltype, 0 AS reloftype, 10 AS relowner,
-            if(kind = 'r', 2, if(kind = 'i', 403, 0)) AS relam, oid AS relfilenode, 0 AS reltablespace, 0 AS relpages,
-            rows::FLOAT AS reltuples, 0 AS relallvisible, 0 AS reltoastrelid, indexed AS relhasindex,
+        SELECT oid, name COLLATE NOCASE AS relname, schema_oid AS relnamespace, 0::UINTEGER AS reltype,
+            0::UINTEGER AS reloftype, 10::UINTEGER AS relowner,
+            if(kind = 'r', 2, if(kind = 'i', 403, 0)) AS relam, oid AS relfilenode, 0::UINTEGER AS reltablespace,
+            0 AS relpages,
+            -1::FLOAT AS reltuples, 0 AS relallvisible, 0::UINTEGER AS reltoastrelid, indexed AS relhasindex,
             false AS relisshared, 'p' AS relpersistence, kind AS relkind, columns::SMALLINT AS relnatts,
             0::SMALLINT AS relchecks, false AS relhasoids, false AS relhasrules, false AS relhastriggers,
             false AS relhassubclass, false AS relrowsecurity, false AS relforcerowsecurity, true AS relispopulated,
             'd' AS relreplident, false AS relispartition, 0 AS relrewrite, 0 AS relfrozenxid, 0 AS relminmxid,
             NULL::VARCHAR[] AS relacl, NULL::VARCHAR[] AS reloptions, NULL::VARCHAR AS relpartbound
         FROM orion_relations""",
-    "orion_columns": """
-        SELECT c.table_oid, c.schema_name, c.table_name, c.column_name, c.column_index AS number, c.data_type,
-            c.is_nullable AND NOT EXISTS (SELECT 1 FROM orion_keys k WHERE k.table_oid = c.table_oid
-                AND k.constraint_type = 'PRIMARY KEY' AND list_contains(k.names, c.column_name)) AS nullable,
-            c.column_default, c.numeric_precision AS digits, c.numeric_scale AS scale,
-            duckdb_oid(c.data_type) AS type_oid, starts_with(c.data_type, 'DECIMAL(') AS exact, c.comment
-        FROM duckdb_columns() c WHERE c.database_name = {here} AND NOT c.internal""",
     "pg_type": """
-        SELECT oid::BIGINT AS oid, typname, 11::BIGINT AS typnamespace, 10 AS typowner, typlen::SMALLINT AS typlen,
+        SELECT oid::UINTEGER AS oid, typname, 11::UINTEGER AS typnamespace, 10::UINTEGER AS typowner,
+            typlen::SMALLINT AS typlen,
             typlen BETWEEN 1 AND 8 AS typbyval, 'b' AS typtype, typcategory, false AS typispreferred,
-            true AS typisdefined, ',' AS typdelim, 0::BIGINT AS typrelid, 0 AS typsubscript, typelem::BIGINT AS typelem,
-            typarray::BIGINT AS typarray, typinput, replace(typinput, '_in', '_out') AS typoutput,
-            if(typelem > 0, 2400, 0) AS typreceive, replace(typinput, '_in', '_send') AS typsend,
-            0 AS typmodin, 0 AS typmodout, 0 AS typanalyze, 'i' AS typalign, 'p' AS typstorage, false AS typnotnull,
-            0::BIGINT AS typbasetype, -1 AS typtypmod, 0 AS typndims, 0::BIGINT AS typcollation,
+            true AS typisdefined, ',' AS typdelim, 0::UINTEGER AS typrelid, 0 AS typsubscript,
+            typelem::UINTEGER AS typelem,
+            typarray::UINTEGER AS typarray, support || 'in' AS typinput, support || 'out' AS typoutput,
+            support || 'recv' AS typreceive, support || 'send' AS typsend,
+            '-' AS typmodin, '-' AS typmodout, '-' AS typanalyze, 'i' AS typalign, 'p' AS typstorage,
+            false AS typnotnull,
+            0::UINTEGER AS typbasetype, -1 AS typtypmod, 0 AS typndims, 0::UINTEGER AS typcollation,
             NULL::VARCHAR AS typdefaultbin, NULL::VARCHAR AS typdefault, NULL::VARCHAR[] AS typacl
-        FROM (VALUES TYPES) t(oid, typname, typlen, typcategory, typelem, typarray, typinput)""",
+        FROM (VALUES TYPES) t(oid, typname, typlen, typcategory, typelem, typarray, support)""",
     "pg_attribute": """
         SELECT a.attrelid, a.attname, a.atttypid, -1 AS attstattarget, t.typlen AS attlen, a.attnum::SMALLINT AS attnum,
             if(t.typcategory = 'A', 1, 0) AS attndims, -1 AS attcacheoff, a.atttypmod, t.typbyval AS attbyval,
-            'p' AS attstorage, 'i' AS attalign, a.attnotnull, a.atthasdef, false AS atthasmissing, '' AS attidentity,
+            'p' AS attstorage, 'i' AS attalign, a.attnotnull, false AS atthasdef, false AS atthasmissing,
+            '' AS attidentity,
             '' AS attgenerated, '' AS attcompression, false AS attisdropped, true AS attislocal, 0 AS attinhcount,
-            0::BIGINT AS attcollation, NULL::VARCHAR[] AS attacl, NULL::VARCHAR[] AS attoptions,
+            0::UINTEGER AS attcollation, NULL::VARCHAR[] AS attacl, NULL::VARCHAR[] AS attoptions,
             NULL::VARCHAR[] AS attfdwoptions, NULL::VARCHAR AS attmissingval
         FROM (
-            SELECT table_oid AS attrelid, column_name AS attname, type_oid::BIGINT AS atttypid, number AS attnum,
-                if(exact, (digits << 16 | scale) + 4, -1) AS atttypmod, NOT nullable AS attnotnull,
-                column_default IS NOT NULL AS atthasdef
+            SELECT table_oid AS attrelid, column_name AS attname, type_oid AS atttypid, number AS attnum,
+                if(exact, (digits << 16 | scale) + 4, -1) AS atttypmod, NOT nullable AS attnotnull
             FROM orion_columns
             UNION ALL
-            SELECT 1000000000 + k.table_oid + 100000000 * (k.number - 1), c.column_name, c.type_oid,
-                list_position(k.names, c.column_name), -1, false, false
-            FROM orion_keys k
-            JOIN orion_columns c ON c.table_oid = k.table_oid AND list_contains(k.names, c.column_name)
+            SELECT (1000000000 + table_oid)::UINTEGER, column_name, type_oid, part, -1, false
+            FROM orion_columns WHERE part IS NOT NULL
         ) a LEFT JOIN pg_type t ON t.oid = a.atttypid""",
-    "pg_attrdef": """
-        SELECT table_oid * 1000 + number AS oid, table_oid AS adrelid, number::SMALLINT AS adnum,
-            column_default AS adbin, column_default AS adsrc FROM orion_columns WHERE column_default IS NOT NULL""",
     "pg_constraint": """
-        SELECT 1000000000 + k.table_oid + 100000000 * (k.number - 1) AS oid, r.name AS conname,
-            k.schema_oid AS connamespace, if(k.constraint_type = 'UNIQUE', 'u', 'p') AS contype,
-            false AS condeferrable, false AS condeferred, true AS convalidated, k.table_oid AS conrelid,
-            0::BIGINT AS contypid, r.oid AS conindid, 0::BIGINT AS conparentid, 0::BIGINT AS confrelid,
+        SELECT oid, name AS conname, schema_oid AS connamespace, 'p' AS contype,
+            false AS condeferrable, false AS condeferred, true AS convalidated, table_oid AS conrelid,
+            0::UINTEGER AS contypid, oid AS conindid, 0::UINTEGER AS conparentid, 0::UINTEGER AS confrelid,
             ' ' AS confupdtype, ' ' AS confdeltype, ' ' AS confmatchtype, true AS conislocal, 0 AS coninhcount,
-            true AS connoinherit, k.keys AS conkey, NULL::SMALLINT[] AS confkey,
-            k.constraint_type || ' (' || array_to_string(k.names, ', ') || ')' AS conbin
-        FROM orion_keys k
-        JOIN orion_relations r ON r.oid = 1000000000 + k.table_oid + 100000000 * (k.number - 1)""",
+            true AS connoinherit, keys AS conkey, NULL::SMALLINT[] AS confkey,
+            'PRIMARY KEY (' || array_to_string(names, ', ') || ')' AS conbin
+        FROM orion_keys""",
     "pg_index": """
         SELECT conindid AS indexrelid, conrelid AS indrelid, len(conkey)::SMALLINT AS indnatts,
             len(conkey)::SMALLINT AS indnkeyatts, true AS indisunique, contype = 'p' AS indisprimary,
@@ -106,7 +99,7 @@ _VIEWS = {
         FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class t ON t.oid = x.indrelid
         JOIN pg_namespace n ON n.oid = t.relnamespace JOIN pg_constraint c ON c.conindid = x.indexrelid""",
     "pg_database": """
-        SELECT 1::BIGINT AS oid, {database} AS datname, 10 AS datdba, 6 AS encoding, 'c' AS datlocprovider,
+        SELECT 1::UINTEGER AS oid, {database} AS datname, 10::UINTEGER AS datdba, 6 AS encoding, 'c' AS datlocprovider,
             false AS datistemplate, true AS datallowconn, -1 AS datconnlimit, 0 AS dattablespace, 'C' AS datcollate,
             'C' AS datctype, NULL::VARCHAR AS daticulocale, NULL::VARCHAR AS datcollversion,
             NULL::VARCHAR[] AS datacl""",
@@ -115,27 +108,24 @@ _VIEWS = {
             c.relhasindex AS hasindexes, false AS hasrules, false AS hastriggers, false AS rowsecurity
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r'""",
     "pg_views": """
-        SELECT schema_name AS schemaname, view_name AS viewname, {user} AS viewowner, sql AS definition
-        FROM duckdb_views() WHERE database_name = {here} AND NOT internal""",
+        SELECT schema_name AS schemaname, name COLLATE NOCASE AS viewname, {user} AS viewowner, sql AS definition
+        FROM orion_tables WHERE kind = 'v'""",
     "pg_roles": """
-        SELECT 10::BIGINT AS oid, {user} AS rolname, false AS rolsuper, true AS rolinherit, false AS rolcreaterole,
+        SELECT 10::UINTEGER AS oid, {user} AS rolname, false AS rolsuper, true AS rolinherit, false AS rolcreaterole,
             false AS rolcreatedb, true AS rolcanlogin, false AS rolreplication, -1 AS rolconnlimit,
             NULL::VARCHAR AS rolpassword, NULL::TIMESTAMPTZ AS rolvaliduntil, false AS rolbypassrls,
             NULL::VARCHAR[] AS rolconfig""",
     "pg_user": "SELECT rolname AS usename, oid AS usesysid, false AS usecreatedb, false AS usesuper FROM pg_roles",
     "pg_am": "SELECT * FROM (VALUES (2, 'heap', 't'), (403, 'btree', 'i')) t(oid, amname, amtype)",
     "pg_proc": """
-        SELECT oid::BIGINT AS oid, proname, 11::BIGINT AS pronamespace, 10 AS proowner, 12 AS prolang, 'f' AS prokind,
-            0::BIGINT AS prorettype, NULL::BIGINT[] AS proargtypes, false AS proretset, 0 AS provariadic, '' AS prosrc
+        SELECT oid::UINTEGER AS oid, proname, 11::UINTEGER AS pronamespace, 10::UINTEGER AS proowner,
+            12::UINTEGER AS prolang, 'f' AS prokind,
+            0::UINTEGER AS prorettype, NULL::BIGINT[] AS proargtypes, false AS proretset, 0 AS provariadic, '' AS prosrc
         FROM (VALUES (750, 'array_in'), (2400, 'array_recv')) t(oid, proname)""",
     "pg_settings": """
         SELECT name, setting, NULL::VARCHAR AS unit, '' AS category, '' AS short_desc, 'user' AS context,
             'string' AS vartype, 'default' AS source, setting AS boot_val, setting AS reset_val
         FROM {settings} t(name, setting)""",
-    "pg_description": """
-        SELECT oid AS objoid, 1259 AS classoid, 0 AS objsubid, comment AS description
-        FROM orion_relations WHERE comment IS NOT NULL
-        UNION ALL SELECT table_oid, 1259, number, comment FROM orion_columns WHERE comment IS NOT NULL""",
     "information_schema_schemata": """
         SELECT {database} AS catalog_name, nspname AS schema_name, {user} AS schema_owner FROM pg_namespace""",
     "information_schema_tables": """
@@ -148,7 +138,7 @@ _VIEWS = {
             definition AS view_definition, 'NONE' AS check_option, 'NO' AS is_updatable FROM pg_views""",
     "information_schema_columns": """
         SELECT {database} AS table_catalog, c.schema_name AS table_schema, c.table_name, c.column_name,
-            c.number AS ordinal_position, c.column_default, if(c.nullable, 'YES', 'NO') AS is_nullable,
+            c.number AS ordinal_position, NULL::VARCHAR AS column_default, if(c.nullable, 'YES', 'NO') AS is_nullable,
             if(t.typcategory = 'A', 'ARRAY', format_type(c.type_oid, NULL)) AS data_type,
             NULL::INTEGER AS character_maximum_length, NULL::INTEGER AS character_octet_length,
             c.digits AS numeric_precision, if(c.digits IS NULL, NULL, if(c.exact, 10, 2)) AS numeric_precision_radix,
@@ -196,6 +186,8 @@ pg_sequence: seqrelid+ seqtypid+ seqstart+ seqincrement+ seqmax+ seqmin+ seqcach
 pg_sequences: schemaname sequencename sequenceowner data_type
 pg_language: oid+ lanname
 pg_depend: classid+ objid+ objsubid+ refclassid+ refobjid+ refobjsubid+ deptype
+pg_attrdef: oid+ adrelid+ adnum+ adbin adsrc
+pg_description: objoid+ classoid+ objsubid+ description
 pg_shdescription: objoid+ classoid+ description
 pg_tablespace: oid+ spcname spcowner+ spcacl spcoptions
 pg_collation: oid+ collname collnamespace+ collprovider collisdeterministic collencoding+ collcollate collctype
@@ -215,7 +207,9 @@ information_schema_triggers: trigger_schema trigger_name event_object_schema eve
 """
 
 
-_SORTS = ("VARCHAR", "BIGINT", "BIGINT[]")
+# Types whose functions have an underscore, as date_in; others haven't, as int4in.
+_UNDERSCORED = frozenset("json date time timestamp timestamptz interval numeric uuid".split())
+_SORTS = ("VARCHAR", "UINTEGER", "UINTEGER[]")
 
 
 def _empty() -> Iterator[tuple[str, str]]:
@@ -230,9 +224,9 @@ def definitions() -> Iterator[tuple[str, str]]:
     types = ", ".join(_type(t, 0) for t in SCALARS) + ", "
     types += ", ".join(_type(array, scalar.oid) for scalar, array in zip(SCALARS, ARRAYS, strict=True))
     for name, select in (*_empty(), *_VIEWS.items()):
-        yield name, f'CREATE TEMP VIEW "{name}" AS {select.replace("VALUES TYPES", f"VALUES {types}")}'
+        yield name, f'CREATE OR REPLACE TEMP VIEW "{name}" AS {select.replace("VALUES TYPES", f"VALUES {types}")}'
 
 
 def _type(type_: PgType, element: int) -> str:
-    reading = "array_in" if element else f"{type_.name}_in"
-    return f"({type_.oid}, '{type_.name}', {type_.size}, '{type_.category}', {element}, {type_.array}, '{reading}')"
+    support = "array_" if element else type_.name + "_" * (type_.name in _UNDERSCORED)
+    return f"({type_.oid}, '{type_.name}', {type_.size}, '{type_.category}', {element}, {type_.array}, '{support}')"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from orion.web.postgres.copying import CopyFormat, copied_query
 from orion.web.postgres.errors import Refused
 from orion.web.postgres.lexer import Sort, Token, tokens, words
 
@@ -71,6 +72,32 @@ class Deallocate:
 
 
 @dataclass(frozen=True, slots=True)
+class PrepareText:
+    """PREPARE as a statement; `types` are those that it tells, as they are written."""
+
+    name: str
+    types: tuple[str, ...]
+    statement: Statement
+    tag: str = "PREPARE"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteText:
+    """EXECUTE as a statement: it becomes the prepared one, with these instead of its parameters."""
+
+    name: str
+    arguments: tuple[Statement, ...]
+    tag: str = "SELECT"
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOut:
+    statement: Statement
+    format: CopyFormat
+    tag: str = "COPY"
+
+
+@dataclass(frozen=True, slots=True)
 class Declare:
     name: str
     statement: Statement
@@ -95,7 +122,10 @@ class CloseCursor:
     tag: str = "CLOSE CURSOR"
 
 
-Command = Read | Begin | End | Done | Back | Set | Reset | Show | Deallocate | Declare | Fetch | CloseCursor
+Command = (
+    Read | Begin | End | Done | Back | Set | Reset | Show | Deallocate | PrepareText | ExecuteText | CopyOut | Declare
+    | Fetch | CloseCursor
+)  # fmt: skip
 
 _NOTHING = {"listen", "unlisten", "notify", "lock", "savepoint", "release", "checkpoint", "analyze"}
 
@@ -118,7 +148,7 @@ def command(statement: Statement) -> Command:
             name = _name(rest)
             return Reset(False, "RESET") if name == "all" else Set(name, None, "RESET")
         case "show":
-            return _show(statement, rest)
+            return _show(rest)
         case "discard":
             return Reset(True, "DISCARD ALL") if _name(rest) == "all" else Done("DISCARD")
         case "deallocate":
@@ -126,6 +156,12 @@ def command(statement: Statement) -> Command:
             return Deallocate(None if _name(named) == "all" else _name(named))
         case "declare":
             return _declare(statement, rest)
+        case "prepare":
+            return _prepare(statement, rest)
+        case "execute":
+            return _execute(rest)
+        case "copy":
+            return CopyOut(*copied_query(statement))
         case "fetch" | "move":
             return _fetch(first.word, rest)
         case "close":
@@ -173,7 +209,7 @@ def _plain(token: Token) -> str:
     return token.word if token.sort is Sort.QUOTED else token.text
 
 
-def _show(statement: Statement, rest: Sequence[Token]) -> Command:
+def _show(rest: Sequence[Token]) -> Command:
     match [token.word for token in rest]:
         case ["transaction", "isolation", "level"]:
             return Show("transaction_isolation")
@@ -182,8 +218,13 @@ def _show(statement: Statement, rest: Sequence[Token]) -> Command:
         case ["tables"]:  # without those of `catalog.py`
             listed = "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'v') ORDER BY relname"
             return Read(tuple(tokens(listed)), "SHOW")
-        case ["databases" | "schemas" | "columns", *_] | ["all", _, *_] | ["from", *_]:
-            return Read(statement, "SHOW")  # DuckDB's own
+        case ["all", "tables"]:
+            listed = "SELECT table_catalog, table_schema, table_name, table_type FROM information_schema.tables"
+            return Read(tuple(tokens(f"{listed} ORDER BY table_name")), "SHOW")
+        case ["databases"]:
+            return Read(tuple(tokens("SELECT datname AS database_name FROM pg_database")), "SHOW")
+        case ["schemas"]:
+            return Read(tuple(tokens("SELECT nspname AS schema_name FROM pg_namespace ORDER BY nspname")), "SHOW")
     return Show(_name(rest))
 
 
@@ -195,6 +236,42 @@ def _declare(statement: Statement, rest: Sequence[Token]) -> Declare:
     before = [token.word for token in rest[1:at]]
     start = next(index for index, token in enumerate(statement) if token is rest[at + 1])
     return Declare(rest[0].word, statement[start:], before[-2:] == ["with", "hold"])
+
+
+def _prepare(statement: Statement, rest: Sequence[Token]) -> Command:
+    """PREPARE name [(types)] AS query; PREPARE TRANSACTION is something else."""
+    at = next((at for at, token in enumerate(rest) if token.sort is Sort.NAME and token.word == "as"), None)
+    if at is None or at == 0 or at + 1 >= len(rest):
+        raise Refused("42601", "PREPARE needs a name, AS and a query")
+    types = tuple(" ".join(token.text for token in part) for part in _listed(rest[1:at]))
+    start = next(index for index, token in enumerate(statement) if token is rest[at + 1])
+    return PrepareText(rest[0].word, types, statement[start:])
+
+
+def _execute(rest: Sequence[Token]) -> Command:
+    if not rest:
+        raise Refused("42601", "EXECUTE needs the name of a prepared statement")
+    return ExecuteText(rest[0].word, tuple(_listed(rest[1:])))
+
+
+def _listed(rest: Sequence[Token]) -> Iterator[Statement]:
+    """What stands between the commas of `(a, b)`; nothing has none."""
+    if not rest:
+        return
+    if rest[0].text != "(" or rest[-1].text != ")":
+        raise Refused("42601", "a list in brackets is needed here")
+    part: list[Token] = []
+    depth = 0
+    for token in rest[1:-1]:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0) if token.sort is Sort.SIGN else 0
+        if token.text == "," and depth == 0:
+            yield tuple(part)
+            part = []
+        else:
+            part += [token, Token(Sort.SPACE, " ")]
+        if depth < 0:
+            raise Refused("42601", "a bracket is closed that isn't open")
+    yield tuple(part)
 
 
 def _fetch(verb: str, rest: Sequence[Token]) -> Fetch:

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -13,17 +14,22 @@ import structlog
 from orion.web.postgres import protocol
 from orion.web.postgres.access import Access
 from orion.web.postgres.errors import Refused, understood
-from orion.web.postgres.port import Tables
 from orion.web.postgres.protocol import Cancel, Encryption, Message, ProtocolViolation, Startup
+from orion.web.postgres.public_views import PublicViews
 from orion.web.postgres.session import Session
 
 log = structlog.get_logger()
 
 _STEP_BYTES = 1 << 16  # of an answer, before the client gets it
 _WAITING = 64  # messages that are read ahead
+_WAITING_BYTES = 1 << 20  # of messages that aren't answered yet, before no more are read
+_OPENING_S = 30.0
 _LOGIN_S = 60.0
 _READY_S = 30.0
 _AGAIN_S = 0.05
+_LOOK_S = 0.5
+
+Messages = asyncio.Queue[tuple[Message, int] | None]  # with their sizes
 
 
 class Connection:
@@ -37,10 +43,16 @@ class Connection:
         self._session: Session | None = None
         self._step: asyncio.Future[Any] | None = None
         self._answering = False
+        self._waiting = 0  # bytes of messages
+        self._answered = asyncio.Event()
         self._stopping: asyncio.Task[None] | None = None
 
     async def opening(self) -> Startup | Cancel | None:
-        """The first message; questions for encryption are answered on the way."""
+        """The first message; questions for encryption are answered on the way. Who is slow with it is left."""
+        async with asyncio.timeout(_OPENING_S):
+            return await self._opening()
+
+    async def _opening(self) -> Startup | Cancel | None:
         while True:
             try:
                 size = int.from_bytes(await self._reader.readexactly(4))
@@ -53,24 +65,26 @@ class Connection:
                 return found
             self._writer.write(b"N")
 
-    async def serve(self, startup: Startup, tables: Tables, access: Access, pool: Executor) -> None:
+    async def serve(self, startup: Startup, views: PublicViews, access: Access, pool: Executor) -> None:
         """Let the client in and answer it until it leaves."""
         try:
             async with asyncio.timeout(_LOGIN_S):
-                await self._login(startup, tables, access, pool)
+                await self._login(startup, views, access, pool)
         except Refused as refused:
             self.fatal(refused.code, refused.message)
             return
-        messages: asyncio.Queue[Message | None] = asyncio.Queue(_WAITING)
+        messages: Messages = asyncio.Queue(_WAITING)
         listening = asyncio.create_task(self._listen(messages))
         try:
-            while (message := await messages.get()) is not None and not isinstance(message, protocol.Terminate):
-                await self._answer(message, pool)
+            while (message := await messages.get()) is not None and not isinstance(message[0], protocol.Terminate):
+                await self._answer(message[0], pool)
+                self._waiting -= message[1]
+                self._answered.set()
         finally:
             listening.cancel()
             await self._stopped()
 
-    async def _login(self, startup: Startup, tables: Tables, access: Access, pool: Executor) -> None:
+    async def _login(self, startup: Startup, views: PublicViews, access: Access, pool: Executor) -> None:
         loop = asyncio.get_running_loop()
         user = startup.parameters.get("user")
         if not user:
@@ -78,9 +92,9 @@ class Connection:
         if startup.minor or startup.unknown:
             self._writer.write(protocol.negotiate(startup.unknown))
         await access.admit(user, startup.parameters.get("database") or user, self._ask)
-        if not await loop.run_in_executor(pool, tables.ready, _READY_S):
+        if not await loop.run_in_executor(pool, views.ready, _READY_S):
             raise Refused("57P03", "the tables are being filled: try again later")
-        session = Session(tables, startup.parameters, self.process)
+        session = Session(views, startup.parameters, self.process)
         self._session = session
         try:
             greeting = await loop.run_in_executor(pool, session.greeting)
@@ -92,16 +106,19 @@ class Connection:
 
     async def _ask(self, code: int, data: bytes) -> bytes:
         self._writer.write(protocol.authentication(code, data))
-        message = await self._message()
+        message, _ = await self._message()
         if not isinstance(message, protocol.Secret):
             raise Refused("08P01", "a password was asked for")
         return message.body
 
-    async def _listen(self, messages: asyncio.Queue[Message | None]) -> None:
+    async def _listen(self, messages: Messages) -> None:
         """Read ahead, so that a client that leaves is noticed while its query runs."""
         try:
             while True:
-                await messages.put(await self._message())
+                message, size = await self._message()
+                self._waiting += size
+                await messages.put((message, size))
+                await self._hold_back()
         except (asyncio.IncompleteReadError, OSError):
             pass
         except ProtocolViolation as violation:
@@ -111,12 +128,19 @@ class Connection:
             messages.get_nowait()
         messages.put_nowait(None)
 
-    async def _message(self) -> Message:
+    async def _hold_back(self) -> None:
+        """Let no more in than is being answered, but hear of it when the client leaves."""
+        while self._waiting > _WAITING_BYTES and not self._reader.at_eof():
+            self._answered.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._answered.wait(), _LOOK_S)
+
+    async def _message(self) -> tuple[Message, int]:
         header = await self._reader.readexactly(5)
         size = int.from_bytes(header[1:])
         if not 4 <= size <= protocol.MAX_MESSAGE:
             raise ProtocolViolation("a message has no right length")
-        return protocol.message(header[:1], await self._reader.readexactly(size - 4))
+        return protocol.message(header[:1], await self._reader.readexactly(size - 4)), size
 
     async def _answer(self, message: Message, pool: Executor) -> None:
         assert self._session is not None

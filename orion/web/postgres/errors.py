@@ -48,6 +48,7 @@ _CLOSER = (
     (re.compile(r"Division by zero"), "22012"),
     (re.compile(r"must appear in the GROUP BY"), "42803"),
 )
+_ELSEWHERE = re.compile(r'\n*Did you mean "[^"\n]*\.[^\n]*')  # what lies outside of the views isn't hinted at
 _BEGINS = re.compile(r"^([A-Za-z ]+?) Error: (.*)$", re.DOTALL)
 
 
@@ -59,6 +60,7 @@ def understood(error: Exception) -> Refused:
     if not found:
         return Refused("XX000", str(error) or type(error).__name__)
     word, message = found.groups()
+    message = _ELSEWHERE.sub("", message)
     code = next((code for pattern, code in _CLOSER if pattern.search(message)), None)
     code = code or _CODES.get(word.lower(), "XX000")
     return Refused(code, "the query was cancelled" if code == CANCELLED else message)

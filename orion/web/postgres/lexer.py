@@ -86,6 +86,23 @@ def statements(text: str) -> list[tuple[Token, ...]]:
     return found
 
 
+def with_arguments(
+    statement: Sequence[Token], arguments: Sequence[Sequence[Token]], types: Sequence[str] = ()
+) -> tuple[Token, ...]:
+    """A statement with expressions instead of its parameters, cast to types where there are any."""
+    out: list[Token] = []
+    for token in statement:
+        if token.sort is not Sort.PARAMETER:
+            out.append(token)
+            continue
+        number = int(token.text[1:])
+        inner = [Token(Sort.SIGN, "("), *arguments[number - 1], Token(Sort.SIGN, ")")]
+        if number <= len(types) and types[number - 1].lower() != "unknown":
+            inner += [Token(Sort.SIGN, "::"), *tokens(types[number - 1])]
+        out += [Token(Sort.SIGN, "("), *inner, Token(Sort.SIGN, ")")]
+    return tuple(out)
+
+
 def words(statement: Sequence[Token]) -> list[Token]:
     return [token for token in statement if token.sort is not Sort.SPACE]
 

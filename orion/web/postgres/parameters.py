@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
@@ -15,6 +15,7 @@ from orion.web.postgres import types
 from orion.web.postgres.binary import numeric_value
 from orion.web.postgres.errors import Refused
 from orion.web.postgres.lexer import Token, words
+from orion.web.postgres.phrases import Element, array_elements
 
 _EPOCH = datetime(2000, 1, 1)
 _TRUE = {"t", "true", "y", "yes", "on", "1"}
@@ -94,27 +95,32 @@ class Types:
     """The types of a statement's parameters: what the client tells (0: nothing), and what the statement lets guess."""
 
     told: tuple[int, ...] = ()
-    guessed: Mapping[int, int] = field(default_factory=dict)
+    guessed: dict[int, int] = field(default_factory=dict)
+
+    def is_told(self, number: int) -> bool:
+        """Whether the client has said what this one is, from 1."""
+        return number <= len(self.told) and self.told[number - 1] not in (0, _UNKNOWN)
 
     def of(self, number: int) -> int:
-        """Of the parameter with this number, from 1; text where nothing is known."""
-        told = self.told[number - 1] if number <= len(self.told) else 0
-        return told or self.guessed.get(number, types.TEXT.oid)
+        """Of the parameter with this number; text where nothing is known."""
+        return self.told[number - 1] if self.is_told(number) else self.guessed.get(number, types.TEXT.oid)
 
     def read_as(self, number: int, binary: int) -> int:
-        """A text whose type isn't told stays one: DuckDB makes of it what the place wants. Only arrays it can't."""
-        told = self.told[number - 1] if number <= len(self.told) else 0
+        """A day or time whose type isn't told stays text: DuckDB reads more ways to write them than are read here."""
         guess = self.guessed.get(number, 0)
-        return told if told not in (0, _UNKNOWN) else guess if binary or types.element_of(guess) else 0
+        if self.is_told(number):
+            return self.told[number - 1]
+        return guess if binary or guess not in _LEFT_TO_DUCKDB else 0
 
 
 _UNKNOWN = 705
+_LEFT_TO_DUCKDB = {t.oid for t in (types.DATE, types.TIME, types.TIMESTAMP, types.TIMESTAMPTZ, types.INTERVAL)}
 _BY_NAME = {name: t.oid for t in types.SCALARS for name in (t.name, t.spelled)} | {"int": types.INT4.oid}
 _ARRAY_OF = {scalar.oid: scalar.array for scalar in types.SCALARS}
 
 
-def guessed(statement: Sequence[Token]) -> dict[int, int]:
-    """What the words around parameters tell of them: `$1::int`, `$1::text[]`, `ANY ($1)`."""
+def cast_types(statement: Sequence[Token]) -> dict[int, int]:
+    """What casts behind parameters tell of them: `$1::int`, `$1::text[]`."""
     pieces = [token.word for token in words(statement)]
     found: dict[int, int] = {}
     for at, piece in enumerate(pieces):
@@ -126,8 +132,6 @@ def guessed(statement: Sequence[Token]) -> dict[int, int]:
                 found[number] = _ARRAY_OF[_BY_NAME[name]]
             case ["::", name, *_] if name in _BY_NAME:
                 found[number] = _BY_NAME[name]
-        if pieces[max(at - 2, 0) : at] in (["any", "("], ["all", "("], ["some", "("]) and number not in found:
-            found[number] = types.TEXT.array
     return found
 
 
@@ -153,9 +157,15 @@ def value(data: bytes, oid: int, binary: int) -> Any:
 
 def _text(text: str, oid: int) -> Any:
     if element := types.element_of(oid):
-        return [None if part is None else _text(part, element.oid) for part in _elements(text)]
+        return [_element(part, element.oid) for part in array_elements(text)]
     read = _TEXTS.get(oid)
     return text if read is None else read(text)
+
+
+def _element(part: Element, oid: int) -> Any:
+    if isinstance(part, list):
+        raise ValueError("arrays of arrays")
+    return None if part is None else _text(part, oid)
 
 
 def _binary(data: bytes, oid: int) -> Any:
@@ -179,37 +189,6 @@ def _binary_array(data: bytes, oid: int) -> list[Any]:
         read.append(None if size == -1 else _binary(data[at : at + size], oid))
         at += max(size, 0)
     return read
-
-
-def _elements(text: str) -> list[str | None]:
-    """The elements of `{a,"b, c",NULL}`."""
-    if not (text.startswith("{") and text.endswith("}")):
-        raise ValueError(text)
-    found: list[str | None] = []
-    at, end = 1, len(text) - 1
-    while at < end:
-        part, at, quoted = _element(text, at, end)
-        found.append(None if part.upper() == "NULL" and not quoted else part)
-        if at < end and text[at] != ",":
-            raise ValueError(text)
-        at += 1
-    return found
-
-
-def _element(text: str, at: int, end: int) -> tuple[str, int, bool]:
-    if text[at] != '"':
-        stop = text.find(",", at, end)
-        stop = end if stop < 0 else stop
-        if "{" in text[at:stop]:
-            raise ValueError("arrays of arrays")
-        return text[at:stop].strip(), stop, False
-    part = []
-    at += 1
-    while text[at] != '"':
-        at += text[at] == "\\"
-        part.append(text[at])
-        at += 1
-    return "".join(part), at + 1, True
 
 
 _SAMPLES: dict[int, Any] = {

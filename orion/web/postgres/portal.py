@@ -8,16 +8,20 @@ from typing import Any
 
 from orion.web.postgres import guard
 from orion.web.postgres.catalog import Catalog, literal, translated
-from orion.web.postgres.commands import Command, Declare, Fetch, Read, Show
+from orion.web.postgres.commands import Command, CopyOut, Declare, Fetch, PrepareText, Read, Show
+from orion.web.postgres.copying import CopyFormat, copy_data, response
 from orion.web.postgres.errors import Refused
+from orion.web.postgres.inference import infer_types
 from orion.web.postgres.lexer import joined
-from orion.web.postgres.parameters import Types, guessed, sample
-from orion.web.postgres.port import Tables
-from orion.web.postgres.protocol import Field
+from orion.web.postgres.parameters import Types, cast_types, sample
+from orion.web.postgres.protocol import COPY_DONE, Field
+from orion.web.postgres.public_views import PublicViews
 from orion.web.postgres.reading import Reader, Readers, Reading
 from orion.web.postgres.rows import data_rows
 from orion.web.postgres.settings import Settings
 from orion.web.postgres.types import Column
+
+MAX_PORTALS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,8 @@ class Portal:
 class Portals:
     """The portals of a session, by name."""
 
-    def __init__(self, tables: Tables, settings: Settings, process: int) -> None:
-        self.readers = Readers(tables)
+    def __init__(self, views: PublicViews, settings: Settings, process: int) -> None:
+        self.readers = Readers(views)
         self._settings = settings
         self._catalog = Catalog(settings, process)
         self._open: dict[str, Portal] = {}
@@ -56,15 +60,18 @@ class Portals:
 
     def prepare(self, command: Command | None, types: Sequence[int] = ()) -> Prepared:
         match command:
-            case Read(statement) | Declare(_, statement):
+            case Read(statement) | Declare(_, statement) | CopyOut(statement) | PrepareText(_, _, statement):
                 translation, needed = translated(statement)
-                reader = self._reader(frozenset())
+                sql = joined(translation)
+                reader = self._reader(needed)
                 try:
-                    names = guard.check(reader.cursor, translation)
+                    names = _numbered(guard.check(reader.cursor, translation))
+                    known = Types(tuple(types), cast_types(translation))
+                    if unknown := [n for n in map(int, names) if not known.is_told(n) and n not in known.guessed]:
+                        known = Types(known.told, infer_types(reader.cursor, sql, unknown) | known.guessed)
                 finally:
                     self.readers.give_back(reader)
-                known = Types(tuple(types), guessed(translation))
-                return Prepared(command, known, joined(translation), needed, _numbered(names))
+                return Prepared(command, known, sql, needed, names)
             case Show(name):
                 return Prepared(command, Types(tuple(types)), self._shown(name))
         return Prepared(command, Types(tuple(types)))
@@ -84,7 +91,7 @@ class Portals:
         """What a statement will give, found out without running it; none: no rows."""
         if isinstance(prepared.command, Fetch):
             return self._columns_of_cursor(prepared.command)
-        if prepared.sql is None or isinstance(prepared.command, Declare):
+        if prepared.sql is None or isinstance(prepared.command, Declare | CopyOut | PrepareText):
             return None
         samples = {name: sample(prepared.types.read_as(int(name), 1)) for name in prepared.parameters}
         reading = self._read(prepared, samples)
@@ -100,6 +107,8 @@ class Portals:
         if name and name in self._open:
             raise Refused("42P03", f'there is a portal "{name}" already')
         self.close(name)
+        if len(self._open) >= MAX_PORTALS:  # each may hold a connection of DuckDB's
+            raise Refused("53400", f"a session has at most {MAX_PORTALS} cursors and portals")
         self._open[name] = portal
         return portal
 
@@ -118,7 +127,7 @@ class Portals:
         command = portal.prepared.command
         if isinstance(command, Fetch):
             columns = self._columns_of_cursor(command)
-        elif portal.prepared.sql is None or (isinstance(command, Declare) and not portal.cursor):
+        elif portal.prepared.sql is None or _is_silent(command, portal):
             columns = None
         else:
             columns = self.running(portal).columns
@@ -136,6 +145,15 @@ class Portals:
         for batch in reading.take(limit):
             counted[0] += batch.num_rows
             yield data_rows(batch, reading.columns, codes)
+
+    def copied(self, portal: Portal, format_: CopyFormat, counted: list[int]) -> Iterator[bytes]:
+        """Rows as messages of COPY."""
+        reading = self.running(portal)
+        yield response(reading.columns, format_)
+        for data, rows in copy_data(reading.take(None), reading.columns, format_):
+            counted[0] += rows
+            yield data
+        yield COPY_DONE
 
     def skip(self, portal: Portal, limit: int | None) -> int:
         return sum(batch.num_rows for batch in self.running(portal).take(limit))
@@ -163,6 +181,11 @@ class Portals:
     def try_zone(self) -> None:
         """Whether DuckDB knows the time zone that was set."""
         self.readers.give_back(self._reader(frozenset()))
+
+
+def _is_silent(command: Command | None, portal: Portal) -> bool:
+    """Whether running it gives no rows, or none that are announced."""
+    return isinstance(command, CopyOut | PrepareText) or (isinstance(command, Declare) and not portal.cursor)
 
 
 def _numbered(names: frozenset[str]) -> tuple[str, ...]:

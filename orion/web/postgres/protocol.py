@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 MAX_STARTUP = 10_000
-MAX_MESSAGE = 64 << 20
+MAX_MESSAGE = 16 << 20
 
 _CANCEL, _SSL, _GSSENC = 80877102, 80877103, 80877104  # where others say their protocol
 
@@ -277,9 +277,9 @@ def parameter_description(oids: Sequence[int]) -> bytes:
     return framed(b"t", len(oids).to_bytes(2) + b"".join(oid.to_bytes(4) for oid in oids))
 
 
-def data_row(values: Iterable[bytes | None]) -> bytes:
+def data_row(values: Iterable[bytes | None], tag: bytes = b"D") -> bytes:
     written = [b"\xff\xff\xff\xff" if v is None else len(v).to_bytes(4) + v for v in values]
-    return framed(b"D", len(written).to_bytes(2) + b"".join(written))
+    return framed(tag, len(written).to_bytes(2) + b"".join(written))
 
 
 def command_complete(tag: str) -> bytes:
@@ -302,3 +302,4 @@ CLOSE_COMPLETE = framed(b"3")
 NO_DATA = framed(b"n")
 EMPTY_QUERY = framed(b"I")
 PORTAL_SUSPENDED = framed(b"s")
+COPY_DONE = framed(b"c")

@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 
-from orion.web.postgres.catalog import Catalog
+from orion.web.postgres.catalog import OF_SETTINGS, Catalog
 from orion.web.postgres.errors import CANCELLED, Refused
-from orion.web.postgres.port import Tables
+from orion.web.postgres.public_views import PublicViews
 from orion.web.postgres.types import Column, columns
 
 BATCH_ROWS = 2048
@@ -23,6 +23,7 @@ class Reader:
         self.cursor = cursor
         self._zone: str | None = None
         self._has: set[str] = set()  # of the catalogs
+        self._version = 0
         # Else a table that isn't there could be a variable of this program.
         cursor.execute("SET python_enable_replacements = false").fetchall()
 
@@ -31,20 +32,24 @@ class Reader:
         if zone != self._zone:
             self.cursor.execute(f"SET TimeZone = '{zone.replace(chr(39), chr(39) * 2)}'").fetchall()
             self._zone = zone
+        if catalog.version != self._version:
+            self._has -= OF_SETTINGS
+            self._version = catalog.version
         catalog.install(self.cursor, needed, self._has)
 
 
 class Readers:
     """The connections of one session: a result that isn't read to its end keeps its own."""
 
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
+    def __init__(self, views: PublicViews) -> None:
+        self._views = views
         self._idle: list[Reader] = []
         self._busy: list[Reader] = []
         self._cancelled = threading.Event()
 
     def take(self, catalog: Catalog, needed: frozenset[str], zone: str) -> Reader:
-        reader = self._idle.pop() if self._idle else Reader(self._tables.cursor())
+        self._views.refresh()
+        reader = self._idle.pop() if self._idle else Reader(self._views.connect())
         self._busy.append(reader)
         try:
             reader.prepare(catalog, needed, zone)

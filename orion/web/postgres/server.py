@@ -19,10 +19,12 @@ from orion.web.postgres.access import Access, Everybody
 from orion.web.postgres.connection import Connection
 from orion.web.postgres.port import Tables
 from orion.web.postgres.protocol import Cancel, ProtocolViolation
+from orion.web.postgres.public_views import PublicViews
 
 log = structlog.get_logger()
 
 CONNECTIONS = 100
+SOCKETS = 3 * CONNECTIONS  # those too that have said nothing yet, or come to cancel
 _START_S = 15.0
 _STOP_S = 10.0
 
@@ -43,7 +45,7 @@ class Server:
     def __init__(self, tables: Tables, sock: socket.socket, access: Access) -> None:
         host, port = sock.getsockname()[:2]
         self.address = f"postgresql://{f'[{host}]' if ':' in host else host}:{port}/orion"
-        self._tables = tables
+        self._views = PublicViews(tables)
         self._access = access
         self._pool = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="orion-postgres-query")
         self._numbers = itertools.count(1)
@@ -95,6 +97,9 @@ class Server:
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A client, from its first message to its last. The talk with it can be broken off; the closing can't."""
+        if len(self._clients) >= SOCKETS:
+            writer.close()  # without a word, since it would have to be read
+            return
         client = asyncio.current_task()
         assert client is not None
         self._clients.add(client)
@@ -131,4 +136,4 @@ class Server:
                     connection.fatal("53300", "there are too many connections")
                     return
                 self._connections[connection.process] = connection
-                await connection.serve(startup, self._tables, self._access, self._pool)
+                await connection.serve(startup, self._views, self._access, self._pool)

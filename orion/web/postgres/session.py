@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import assert_never
 
-from orion.web.postgres import commands, parameters, protocol
-from orion.web.postgres.commands import Command, Declare, Fetch, Read, Show
+from orion.web.postgres import commands, guard, parameters, protocol
+from orion.web.postgres.commands import Command, CopyOut, Declare, ExecuteText, Fetch, PrepareText, Read, Show
 from orion.web.postgres.errors import Refused, understood
-from orion.web.postgres.lexer import statements
-from orion.web.postgres.port import Tables
+from orion.web.postgres.lexer import statements, with_arguments
 from orion.web.postgres.portal import Portal, Portals, Prepared, fields
 from orion.web.postgres.protocol import Kind, Message, Status
+from orion.web.postgres.public_views import PublicViews
 from orion.web.postgres.settings import REPORTED, Settings
+
+MAX_STATEMENTS = 1000
 
 
 class Session:
     """One client's statements, portals, settings and state of transaction."""
 
-    def __init__(self, tables: Tables, startup: dict[str, str], process: int) -> None:
+    def __init__(self, views: PublicViews, startup: dict[str, str], process: int) -> None:
         self.settings = Settings(startup)
-        self._portals = Portals(tables, self.settings, process)
+        self._portals = Portals(views, self.settings, process)
         self._prepared: dict[str, Prepared] = {}
         self._status = Status.IDLE
         self._skipping = False  # after an error, up to the next Sync
@@ -78,12 +80,13 @@ class Session:
         return False
 
     def _query(self, text: str) -> Iterator[bytes]:
+        guard.measure(text)
         found = statements(text)
         if not found:
             yield protocol.EMPTY_QUERY
         for statement in found:
             prepared = self._prepare(commands.command(statement))
-            if prepared.parameters:
+            if prepared.parameters and not isinstance(prepared.command, PrepareText):
                 raise Refused("42P02", f"there is no parameter ${prepared.parameters[0]}")
             portal = self._portals.open("", Portal(prepared))
             described = self._portals.describe(portal)
@@ -113,22 +116,43 @@ class Session:
             case protocol.Flush():
                 return
             case _:
-                raise Refused("0A000", "there is neither COPY nor a function call here")
+                raise Refused("0A000", "there is neither COPY FROM nor a function call here")
 
     def _prepare(self, command: Command | None, types: tuple[int, ...] = ()) -> Prepared:
         ending = isinstance(command, commands.End | commands.Back)
         if self._status is Status.FAILED and not ending and command is not None:
             raise Refused("25P02", "the transaction has failed: statements are ignored until it ends")
+        if isinstance(command, ExecuteText):
+            return self._portals.prepare(self._filled(command), types)
         return self._portals.prepare(command, types)
 
     def _parse(self, name: str, text: str, types: tuple[int, ...]) -> bytes:
+        guard.measure(text)
         found = statements(text)
         if len(found) > 1:
             raise Refused("42601", "a prepared statement is one statement")
+        prepared = self._prepare(commands.command(found[0]) if found else None, types)
+        self._keep(name, prepared)
+        return protocol.PARSE_COMPLETE
+
+    def _keep(self, name: str, prepared: Prepared) -> None:
         if name and name in self._prepared:
             raise Refused("42P05", f'there is a prepared statement "{name}" already')
-        self._prepared[name] = self._prepare(commands.command(found[0]) if found else None, types)
-        return protocol.PARSE_COMPLETE
+        if len(self._prepared) >= MAX_STATEMENTS:
+            raise Refused("53400", f"a session has at most {MAX_STATEMENTS} prepared statements")
+        self._prepared[name] = prepared
+
+    def _filled(self, execute: ExecuteText) -> Command:
+        """A prepared statement, with arguments in the places of its parameters."""
+        prepared = self._statement(execute.name)
+        command = prepared.command
+        if not isinstance(command, Read | PrepareText):
+            raise Refused("0A000", f'"{execute.name}" can\'t be run by EXECUTE')
+        wanted = max(map(int, prepared.parameters), default=0)
+        if len(execute.arguments) != wanted:
+            raise Refused("42601", f"{len(execute.arguments)} parameters are given, and {wanted} are needed")
+        told = command.types if isinstance(command, PrepareText) else ()
+        return Read(with_arguments(command.statement, execute.arguments, told))
 
     def _statement(self, name: str) -> Prepared:
         if (found := self._prepared.get(name)) is None:
@@ -161,6 +185,10 @@ class Session:
                 yield from self._rows(portal, portal, limit or None, tag)
             case Fetch():
                 yield from self._fetch(portal, command, limit)
+            case CopyOut(_, format_):
+                counted = [0]
+                yield from self._portals.copied(portal, format_, counted)
+                yield protocol.command_complete(f"COPY {counted[0]}")
             case _:
                 yield from self._effect(command, portal)
                 failed = command.tag == "COMMIT" and self._status is Status.FAILED
@@ -209,7 +237,9 @@ class Session:
                 if self._status is Status.IDLE and not hold:
                     raise Refused("25P01", "DECLARE CURSOR can only be used in a transaction, or WITH HOLD")
                 self._portals.open(name, Portal(portal.prepared, portal.values, cursor=True, hold=hold))
-            case commands.Done() | Read() | Show() | Fetch():
+            case PrepareText(name):
+                self._keep(name, portal.prepared)
+            case commands.Done() | Read() | Show() | Fetch() | CopyOut() | ExecuteText():
                 pass
             case _:
                 assert_never(command)
@@ -217,8 +247,8 @@ class Session:
     def _deallocate(self, name: str | None) -> None:
         if name is None:
             self._prepared.clear()
-        else:
-            self._prepared.pop(name, None)
+        elif self._prepared.pop(name, None) is None:
+            raise Refused("26000", f'there is no prepared statement "{name}"')
 
     def _close(self, name: str | None) -> None:
         if name is None:

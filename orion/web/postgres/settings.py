@@ -59,6 +59,7 @@ class Settings:
         self._start = _DEFAULTS | {"session_authorization": self.user}
         self._start |= {name: value for name, value in given.items() if name not in _FIXED | {"client_encoding"}}
         self._values = dict(self._start)
+        self.version = 0  # another one after each change
 
     def get(self, name: str) -> str | None:
         return self._values.get(_spelled(name))
@@ -72,6 +73,7 @@ class Settings:
         if name in _FIXED or name == "client_encoding":  # everything is UTF-8 here, whatever is asked for
             return None
         before = self._values.get(name)
+        self.version += 1
         if value is None and name not in self._start:
             self._values.pop(name, None)
         else:
@@ -81,6 +83,7 @@ class Settings:
     def reset(self) -> list[str]:
         """As at the start; gives the names that the client must hear of."""
         before, self._values = self._values, dict(self._start)
+        self.version += 1
         return [name for name in REPORTED if before.get(name) != self._values[name]]
 
 

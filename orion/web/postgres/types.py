@@ -35,12 +35,12 @@ INT2 = PgType("int2", 21, 1005, 2, "N", "smallint", text.plain, binary.number(">
 INT4 = PgType("int4", 23, 1007, 4, "N", "integer", text.plain, binary.INT4)
 TEXT = PgType("text", 25, 1009, -1, "S", "text", text.plain, binary.raw)
 OID = PgType("oid", 26, 1028, 4, "N", "oid", text.plain, binary.number(">u4", pa.uint32()))
-JSON = PgType("json", 114, 199, -1, "U", "json", text.plain, binary.raw)
+JSON = PgType("json", 114, 199, -1, "U", "json", text.json, text.json)
 FLOAT4 = PgType("float4", 700, 1021, 4, "N", "real", text.floating, binary.number(">f4", pa.float32()))
 FLOAT8 = PgType("float8", 701, 1022, 8, "N", "double precision", text.floating, binary.number(">f8", pa.float64()))
 VARCHAR = PgType("varchar", 1043, 1015, -1, "S", "character varying", text.plain, binary.raw)
 DATE = PgType("date", 1082, 1182, 4, "D", "date", text.date, binary.date)
-TIME = PgType("time", 1083, 1183, 8, "D", "time without time zone", text.plain, binary.time)
+TIME = PgType("time", 1083, 1183, 8, "D", "time without time zone", text.time, binary.time)
 TIMESTAMP = PgType("timestamp", 1114, 1115, 8, "D", "timestamp without time zone", text.timestamp, binary.timestamp)
 TIMESTAMPTZ = PgType(
     "timestamptz", 1184, 1185, 8, "D", "timestamp with time zone", text.timestamp_with_zone, binary.timestamp
@@ -78,10 +78,11 @@ def element_of(oid: int) -> PgType | None:
     return _BY_ARRAY.get(oid)
 
 
-# By the word that a type of DuckDB's begins with. VARCHAR has no length there, so it is text here.
+# By the word that a type of DuckDB's begins with. VARCHAR has no length there, so it is text here. No table of Orion's
+# has unsigned numbers; those of the catalogs are oids.
 _WORDS = {
     "BOOLEAN": BOOL, "TINYINT": INT2, "SMALLINT": INT2, "INTEGER": INT4, "BIGINT": INT8,
-    "UTINYINT": INT2, "USMALLINT": INT4, "UINTEGER": INT8, "HUGEINT": NUMERIC,
+    "UTINYINT": INT2, "USMALLINT": INT4, "UINTEGER": OID, "HUGEINT": NUMERIC,
     "FLOAT": FLOAT4, "DOUBLE": FLOAT8, "DECIMAL": NUMERIC, "VARCHAR": TEXT, "BLOB": BYTEA,
     "DATE": DATE, "TIME": TIME, "TIMESTAMP": TIMESTAMP, "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
     "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSON,
@@ -130,6 +131,11 @@ def duckdb_words() -> Iterator[tuple[str, int]]:
     for word, scalar in _WORDS.items():
         yield word, scalar.oid
         yield f"{word}[]", scalar.array
+
+
+def is_known(duckdb_type: str) -> bool:
+    """Whether a type of DuckDB's is a plain one."""
+    return duckdb_type in _WORDS
 
 
 def columns(names: list[str], types: list[Any]) -> tuple[Column, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -15,6 +16,8 @@ from orion.hub.kafka import Kafka
 from orion.hub.records import Place, Record
 from orion.hub.subscription import Subscription
 from orion.plan.sources import WireSchema
+from orion.security.names import check_group, check_name
+from orion.web.rest_proxy.bodies import optional_text
 from orion.web.rest_proxy.embedded import FORMATS, decoded
 from orion.web.rest_proxy.refusals import (
     INSTANCE_EXISTS,
@@ -28,6 +31,7 @@ from orion.web.rest_proxy.refusals import (
 MOST_BYTES = 64 << 20
 _WAIT_MS = 1000
 _LONGEST_MS = 60_000
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
 _SLICE_S = 0.1  # the longest wait between two looks at the clock
 _FETCHED_KB = 8192  # what a consumer fetches ahead of its requests
 
@@ -47,20 +51,20 @@ class Options:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Options:
-        name = body.get("id") or body.get("name") or f"rest-consumer-{uuid.uuid4()}"
-        format_ = str(body.get("format") or "binary").lower()
+        name = optional_text(body, "id") or optional_text(body, "name") or f"rest-consumer-{uuid.uuid4()}"
+        format_ = (optional_text(body, "format") or "binary").lower()
         if format_ not in FORMATS:
             raise ProxyError(UNPROCESSABLE, "Invalid format type.", hint=f"There are {', '.join(FORMATS)}.")
-        reset = str(body.get("auto.offset.reset") or "latest")
+        reset = optional_text(body, "auto.offset.reset") or "latest"
         if reset not in ("earliest", "latest", "none"):
             raise _invalid(f"auto.offset.reset is {reset}, and can be earliest, latest or none")
-        commit = str(body.get("auto.commit.enable", True)).lower()
+        commit = (optional_text(body, "auto.commit.enable") or "true").lower()
         if commit not in ("true", "false"):
             raise _invalid(f"auto.commit.enable is {commit}, and can be true or false")
         least = _number(body, "fetch.min.bytes", "responseMinBytes")
         wait = _number(body, "consumer.request.timeout.ms", "requestWaitMs")
         return cls(
-            str(name),
+            name,
             format_,
             reset,
             commit == "true",
@@ -70,11 +74,12 @@ class Options:
 
 
 def _number(body: Mapping[str, Any], *names: str) -> int | None:
-    found = next((body[name] for name in names if body.get(name) is not None), None)
-    try:
-        return None if found is None else int(found)
-    except (TypeError, ValueError):
-        raise _invalid(f"{names[0]} is {found}, and must be a whole number") from None
+    found = next((said for name in names if (said := optional_text(body, name)) is not None), None)
+    if found is None:
+        return None
+    if not _INTEGER.fullmatch(found):
+        raise _invalid(f"{names[0]} is {found[:80]}, and must be a whole number")
+    return int(found)
 
 
 def _invalid(reason: str) -> ProxyError:
@@ -210,6 +215,8 @@ class Instances:
         self._sweeper: threading.Thread | None = None
 
     def create(self, group: str, options: Options) -> None:
+        check_group(group)
+        check_name(options.name, "consumer instance")
         key = (group, options.name)
         with self._lock:
             if key in self._held:

@@ -6,13 +6,13 @@ import binascii
 from base64 import b64decode
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from orion.errors import ExternalError, Forbidden, OrionError
 from orion.hub.records import Headers, Outgoing, Receipt, milliseconds
 from orion.schema import Role
 from orion.web.gateway import Gateway
-from orion.web.rest_proxy.bodies import listed
+from orion.web.rest_proxy.bodies import listed, text, whole
 from orion.web.rest_proxy.embedded import KINDS, encoded
 from orion.web.rest_proxy.refusals import (
     BAD_REQUEST,
@@ -28,7 +28,7 @@ from orion.web.rest_proxy.refusals import (
 )
 from orion.web.rest_proxy.schema_choice import Chosen
 
-T = TypeVar("T")
+_LAST_MS = 253_402_300_799_999  # of the year 9999: later times have no text
 _WITHOUT_SCHEMA = ("BINARY", "JSON", "STRING")
 
 
@@ -53,7 +53,7 @@ def batch_of(gateway: Gateway, topic: str, format_: str, body: dict[str, Any], p
     schemas = {}
     for role in (Role.KEY, Role.VALUE):
         side = role.lower()
-        said = (_optional(body, f"{side}_schema_id", int), _optional(body, f"{side}_schema", str))
+        said = (_optional_id(body, f"{side}_schema_id"), _optional_schema(body, f"{side}_schema"))
         schemas[role] = gateway.choice.named(topic, role, format_, said) if format_ in KINDS else None
         if format_ in KINDS and schemas[role] is None and any(one.get(side) is not None for one in given):
             number = KEY_SCHEMA_MISSING if role is Role.KEY else VALUE_SCHEMA_MISSING
@@ -72,10 +72,14 @@ def batch_of(gateway: Gateway, topic: str, format_: str, body: dict[str, Any], p
     return Batch(made, ids[0], ids[1])
 
 
-def _optional(body: dict[str, Any], name: str, kind: type[T]) -> T | None:
+def _optional_id(body: dict[str, Any], name: str) -> int | None:
+    return None if body.get(name) is None else whole(body, name)
+
+
+def _optional_schema(body: dict[str, Any], name: str) -> str | None:
     found = body.get(name)
-    if found is not None and type(found) is not kind:
-        raise ProxyError(UNPROCESSABLE, f"{name} must be {'a number' if kind is int else 'a text'}.")
+    if not isinstance(found, str | None):
+        raise ProxyError(UNPROCESSABLE, f"{name} must be a text.")
     return found
 
 
@@ -173,7 +177,7 @@ def _side(gateway: Gateway, topic: str, role: Role, data: Any) -> Side | None:
 def _headers(given: Any) -> Headers:
     try:
         return tuple(
-            (str(one["name"]), None if one.get("value") is None else b64decode(one["value"], validate=True))
+            (text(one, "name"), None if one.get("value") is None else b64decode(one["value"], validate=True))
             for one in given
         )
     except (binascii.Error, LookupError, TypeError, AttributeError, ValueError) as error:
@@ -181,12 +185,15 @@ def _headers(given: Any) -> Headers:
 
 
 def _timestamp(given: Any) -> int | None:
-    if given is None or type(given) is int:
-        return given
+    if given is None:
+        return None
     try:
-        return milliseconds(str(given))
+        found = given if type(given) is int else milliseconds(str(given))
     except OrionError as error:
         raise ProxyError(BAD_REQUEST, error.message, hint=error.hint) from error
+    if not 0 <= found <= _LAST_MS:
+        raise ProxyError(BAD_REQUEST, "timestamp must be a time of the years 1970 to 9999.")
+    return found
 
 
 def single_answer(cluster: str, single: Single, receipt: Receipt) -> dict[str, Any]:

@@ -8,9 +8,19 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 
-from orion.errors import ExternalError, Forbidden, NotFound, OrionError, SchemaError, UserError
+from orion.errors import (
+    BodyLate,
+    ExternalError,
+    Forbidden,
+    NotFound,
+    OrionError,
+    SchemaError,
+    TooLarge,
+    UnsupportedMedia,
+    UserError,
+)
+from orion.web.slashes import NamedRoute
 
 BAD_REQUEST = 400
 NOT_FOUND = 404
@@ -78,6 +88,8 @@ def number_of(error: OrionError, *, v3: bool) -> int:
         return MESSAGE_SERIALIZATION if v3 and isinstance(error, UserError) else SERIALIZATION
     if isinstance(error, ExternalError):
         return KAFKA_ERROR if error.retry_after is None else KAFKA_RETRIABLE
+    if isinstance(error, TooLarge | BodyLate | UnsupportedMedia):
+        return error.http_status
     if isinstance(error, Forbidden):
         return NOT_AUTHORIZED
     if isinstance(error, NotFound):
@@ -106,7 +118,7 @@ def retry_headers(error: OrionError) -> dict[str, str]:
     return {"retry-after": str(max(1, math.ceil(wait)))}
 
 
-class ProxyRoute(APIRoute):
+class ProxyRoute(NamedRoute):
     """A route whose errors are told as Confluent tells them."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -12,6 +12,7 @@ from orion.errors import NotFound
 from orion.plan.sources import WireSchema, subject
 from orion.registry.access import Access
 from orion.schema import Role
+from orion.web.rest_proxy.bodies import optional_text, whole
 from orion.web.rest_proxy.embedded import KINDS, OF_KIND
 from orion.web.rest_proxy.refusals import BAD_REQUEST, MESSAGE_SERIALIZATION, SERIALIZATION, ProxyError
 
@@ -67,25 +68,26 @@ class SchemaChoice:
     def asked(self, topic: str, role: Role, data: dict[str, Any]) -> Chosen:
         """The schema that a record's own fields name, or else the subject's latest."""
         name = _subject(topic, role, data)
-        number, version, text = (data.get(field) for field in ("schema_id", "schema_version", "schema"))
+        number, version = (_number(data, field) for field in ("schema_id", "schema_version"))
+        text = optional_text(data, "schema")
         kind = None if data.get("type") is None else KINDS[str(data["type"]).lower()]
         if kind is not None and text is None:
             message = "type goes with schema: by schema_id, by schema_version and for the latest leave it out."
             raise ProxyError(BAD_REQUEST, message)
         if number is not None:
-            found = self.by_id(int(number))
+            found = self.by_id(number)
             if found is None:
                 raise _missing(f"Error when fetching schema by id. schemaId = {number}.")
             return Chosen(found, name, self._version(name, found))
         if version is not None:
-            found = self._registry().numbered(name).get(int(version))
+            found = self._registry().numbered(name).get(version)
             if found is None:
                 raise ProxyError(BAD_REQUEST, f"Schema does not exist for subject: {name}, version: {version}.")
-            return Chosen(found, name, int(version))
+            return Chosen(found, name, version)
         if text is not None:
             if kind is None:
                 raise ProxyError(BAD_REQUEST, "schema needs type: AVRO, JSONSCHEMA or PROTOBUF.")
-            found = self._register(name, kind, str(text))
+            found = self._register(name, kind, text)
         else:
             found = self._last(name)
         return Chosen(found, name, self._version(name, found))
@@ -129,7 +131,11 @@ def _subject(topic: str, role: Role, data: dict[str, Any]) -> str:
     if strategy not in (None, "TOPIC_NAME"):
         hint = "Name the subject itself, or leave it out."
         raise ProxyError(BAD_REQUEST, f"subject_name_strategy {strategy} isn't known here.", hint=hint)
-    return str(data.get("subject") or subject(topic, role))
+    return optional_text(data, "subject") or subject(topic, role)
+
+
+def _number(data: dict[str, Any], name: str) -> int | None:
+    return None if data.get(name) is None else whole(data, name)
 
 
 def _missing(message: str) -> ProxyError:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from orion.web.questions import Question, asked, body_of
+from orion.web.questions import Question, asked, body_of, client_leaves
 from orion.web.shapes import STREAMED, Rows
 
 router = APIRouter()
@@ -14,4 +16,4 @@ router = APIRouter()
 @router.post("/query")
 async def query(request: Request) -> Response:
     question = await body_of(request, Question)
-    return Rows(await asked(request.app, question), STREAMED, request)
+    return Rows(await asked(request.app, question, partial(client_leaves, request)), STREAMED, request)

@@ -7,6 +7,7 @@ ksqlDB serves elsewhere, streams its records here too, as rows of (timestamp, pa
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -14,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from orion.app import Orion
 from orion.errors import UserError
-from orion.web.questions import Question, asked, body_of
+from orion.web.questions import Question, asked, body_of, client_leaves
 from orion.web.shapes import Rows, chosen
 
 router = APIRouter()
@@ -27,7 +28,7 @@ class CloseRequest(BaseModel):
 @router.post("/query-stream")
 async def query_stream(request: Request) -> Response:
     question = await body_of(request, Question)
-    return Rows(await asked(request.app, question), chosen(request), request)
+    return Rows(await asked(request.app, question, partial(client_leaves, request)), chosen(request), request)
 
 
 @router.post("/close-query")

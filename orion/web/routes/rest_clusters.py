@@ -14,7 +14,7 @@ from orion.hub.inspection import Setting
 from orion.hub.kafka import DEFAULT_REPLICATION
 from orion.hub.topics import Partition, Topic
 from orion.web.gateway import Gateway
-from orion.web.rest_proxy.bodies import bounded, listed, object_of, text, whole
+from orion.web.rest_proxy.bodies import bounded, flag, listed, object_of, optional_text, text, whole
 from orion.web.rest_proxy.refusals import BAD_REQUEST, NOT_FOUND, UNPROCESSABLE, ProxyError, ProxyRoute
 from orion.web.rest_proxy.resources import Links, Resource
 
@@ -71,12 +71,12 @@ async def create_topic(request: Request, cluster: str) -> JSONResponse:
     name = text(body, "topic_name")
     if body.get("replicas_assignments"):
         raise ProxyError(BAD_REQUEST, "replicas_assignments isn't supported.", hint="Give partitions_count instead.")
-    partitions = 1 if body.get("partitions_count") is None else whole(body, "partitions_count")
+    partitions = 1 if body.get("partitions_count") is None else whole(body, "partitions_count", least=1)
     replication = DEFAULT_REPLICATION
     if body.get("replication_factor") is not None:
-        replication = whole(body, "replication_factor")
+        replication = whole(body, "replication_factor", least=1)
     config = {key: value for key, value in _settings(body, "configs").items() if value is not None}
-    only = bool(body.get("validate_only"))
+    only = flag(body, "validate_only")
 
     def ask(gateway: Gateway, links: Links) -> Resource:
         if only:
@@ -104,7 +104,7 @@ async def topic(request: Request, cluster: str, topic: str) -> JSONResponse:
 
 @router.patch("/{cluster}/topics/{topic}")
 async def grow_topic(request: Request, cluster: str, topic: str) -> JSONResponse:
-    count = whole(object_of(await bounded(request, _BODY)), "partitions_count")
+    count = whole(object_of(await bounded(request, _BODY)), "partitions_count", least=1)
 
     def ask(gateway: Gateway, links: Links) -> Resource:
         gateway.kafka.alter_topic(topic, partitions=count)
@@ -142,7 +142,9 @@ async def configs(request: Request, cluster: str, topic: str) -> JSONResponse:
 @router.post("/{cluster}/topics/{topic}/configs:alter")
 async def alter_configs(request: Request, cluster: str, topic: str) -> Response:
     body = object_of(await bounded(request, _BODY))
-    changes, only = _settings(body, "data"), bool(body.get("validate_only"))
+    if body.get("data") is None:
+        raise ProxyError(UNPROCESSABLE, "data must be a list of settings.")
+    changes, only = _settings(body, "data"), flag(body, "validate_only")
     await within(
         request,
         cluster,
@@ -162,8 +164,8 @@ async def config(request: Request, cluster: str, topic: str, name: str) -> JSONR
 
 @router.put("/{cluster}/topics/{topic}/configs/{name}")
 async def set_config(request: Request, cluster: str, topic: str, name: str) -> Response:
-    value = object_of(await bounded(request, _BODY)).get("value")
-    return await _altered(request, cluster, topic, {name: None if value is None else str(value)})
+    value = optional_text(object_of(await bounded(request, _BODY)), "value")
+    return await _altered(request, cluster, topic, {name: value})
 
 
 @router.delete("/{cluster}/topics/{topic}/configs/{name}")
@@ -194,11 +196,11 @@ def _settings(body: dict[str, Any], field: str) -> dict[str, str | None]:
         return {}
     found: dict[str, str | None] = {}
     for one in listed(body, field):
-        operation = str(one.get("operation") or "SET").upper()
+        operation = (optional_text(one, "operation") or "SET").upper()
         if operation not in ("SET", "DELETE"):
             raise ProxyError(UNPROCESSABLE, f"The operation {operation} is neither SET nor DELETE.")
-        value = one.get("value")
-        found[text(one, "name")] = None if operation == "DELETE" or value is None else str(value)
+        value = optional_text(one, "value")
+        found[text(one, "name")] = None if operation == "DELETE" else value
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from fastapi.responses import JSONResponse
 from orion.hub.records import Place
 from orion.hub.subscription import BEGINNING, END
 from orion.web.gateway import Gateway
-from orion.web.rest_proxy.bodies import bounded, listed, object_of, text, whole
+from orion.web.rest_proxy.bodies import MOST_LONG, bounded, listed, object_of, optional_text, text, whole
 from orion.web.rest_proxy.instances import MOST_BYTES, Instance, Options, Read
 from orion.web.rest_proxy.refusals import FORMAT_MISMATCH, PARTITION_NOT_FOUND, UNPROCESSABLE, ProxyError, ProxyRoute
 from orion.web.routes.rest_topics import answered, embedded_format
@@ -20,6 +21,7 @@ from orion.web.routes.rest_topics import answered, embedded_format
 router = APIRouter(prefix="/consumers/{group}", route_class=ProxyRoute)
 
 T = TypeVar("T")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _ANY = ("*/*", "application/*", "application/json", "application/vnd.kafka.v2+json")
 
 
@@ -129,7 +131,7 @@ async def commit(request: Request, group: str, instance: str) -> JSONResponse:
     said = None
     if body.get("offsets") is not None:
         said = {
-            (text(one, "topic"), whole(one, "partition")): (whole(one, "offset") + 1, one.get("metadata"))
+            (text(one, "topic"), whole(one, "partition")): (_offset(one) + 1, optional_text(one, "metadata"))
             for one in listed(body, "offsets")
         }
     await _asked(request, group, instance, lambda one: one.commit(said))
@@ -153,7 +155,7 @@ async def committed(request: Request, group: str, instance: str) -> JSONResponse
 @router.post("/instances/{instance}/positions")
 async def seek(request: Request, group: str, instance: str) -> Response:
     said = listed(await _body(request), "offsets")
-    places = {(text(one, "topic"), whole(one, "partition")): whole(one, "offset") for one in said}
+    places = {(text(one, "topic"), whole(one, "partition")): _offset(one) for one in said}
     await _asked(request, group, instance, lambda one: one.seek(places))
     return Response(status_code=204)
 
@@ -193,9 +195,12 @@ def _places(body: dict[str, Any]) -> list[Place]:
     return [(text(one, "topic"), whole(one, "partition")) for one in listed(body, "partitions")]
 
 
+def _offset(one: dict[str, Any]) -> int:
+    return whole(one, "offset", MOST_LONG - 1)
+
+
 def _query(request: Request, name: str) -> int:
     said = request.query_params.get(name, "-1")
-    try:
-        return int(said)
-    except ValueError:
-        raise ProxyError(UNPROCESSABLE, f"{name} is {said}, and must be a whole number.") from None
+    if not _NUMBER.fullmatch(said):
+        raise ProxyError(UNPROCESSABLE, f"{name} is {said[:80]}, and must be a whole number.")
+    return int(said)

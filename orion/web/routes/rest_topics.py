@@ -20,6 +20,7 @@ from orion.web.rest_proxy.refusals import PARTITION_NOT_FOUND, UNSUPPORTED_MEDIA
 router = APIRouter(route_class=ProxyRoute)
 
 V2 = "application/vnd.kafka.v2+json"
+_NUMBER = re.compile(r"[0-9]{1,18}")
 _EMBEDDED = re.compile(rf"application/vnd\.kafka\.({'|'.join(FORMATS)})\.v2\+json")
 
 
@@ -120,6 +121,6 @@ def _found(detail: TopicDetail, partition: str) -> Partition:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal():
-        raise NotFound("NOT_FOUND", f"{text} is no partition.")
+    if not _NUMBER.fullmatch(text):
+        raise NotFound("NOT_FOUND", f"{text[:80]} is no partition.")
     return int(text)

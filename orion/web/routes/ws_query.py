@@ -6,6 +6,7 @@ The first message lists the columns, each of the others is a row. What is wrong 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
@@ -25,7 +26,7 @@ async def ws_query(socket: WebSocket) -> None:
     await socket.accept()
     try:
         question = read(socket.query_params.get("request", ""), Question)
-        answer = await asked(socket.app, question)
+        answer = await asked(socket.app, question, partial(_left, socket))
     except OrionError as error:
         await socket.close(_REFUSED, reason_of(error))
         return

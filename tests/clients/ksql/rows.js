@@ -10,8 +10,9 @@ async function main() {
   const created = await client.executeStatement(
     `CREATE STREAM ${stream} (k STRING KEY, v INT) WITH (kafka_topic='${stream}', value_format='JSON', partitions=1);`,
   );
+  const executed = await client.executeStatement(`INSERT INTO ${stream} VALUES ('a', 1);`);
   const inserted = [];
-  for (const row of [{ k: "a", v: 1 }, { k: "b", v: 2 }, { k: "c", v: "three" }]) {
+  for (const row of [{ k: "b", v: 2 }, { k: "c", v: "three" }]) {
     inserted.push(await client.insertInto(stream, row));
   }
   const queried = await client.query(`SELECT k, v FROM ${stream} EMIT CHANGES LIMIT 2;`, earliest);
@@ -31,6 +32,7 @@ async function main() {
   console.log(
     JSON.stringify({
       created: created.data.rows[0].commandId,
+      executed: [executed.data.rows[0].commandId, executed.data.rows[0].commandStatus.status],
       inserted: inserted.map((one) => (one.error ? one.error.code : one.data.rows[0])),
       queried: queried.data.rows,
       pushed,

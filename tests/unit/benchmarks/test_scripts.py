@@ -14,7 +14,7 @@ from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation
 
 SHARED = {
     *("__init__", "__main__", "contest", "counted_plays", "latency"),
-    *("one_core", "registry_shelf", "stage", "table_rows"),
+    *("one_core", "registry_shelf", "soak", "stage", "table_rows"),
 }
 WITH_SQL = [
     name for name in benchmarks.NAMES if not name.startswith(("registry_", "latency_", "jdbc_", "pull_", "http_"))

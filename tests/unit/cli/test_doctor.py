@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -15,6 +16,7 @@ from orion.cli import app, doctor
 from orion.cli.target import Options
 from orion.errors import ConfigError
 from orion.hub import java as java_module
+from orion.hub.running import Running
 
 
 class Usage(NamedTuple):
@@ -84,3 +86,14 @@ def test_a_taken_port_fails() -> None:
 
 def test_a_broker_that_should_be_there_and_is_not_fails() -> None:
     assert verdicts(bootstrap="127.0.0.1:1")["broker"] == "fail"
+
+
+def test_a_server_that_runs_elsewhere_is_no_taken_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("ORION_WEB__PORT", str(port))
+        Running(os.getpid(), "127.0.0.1:1", f"http://127.0.0.1:{port}", "orion").write(tmp_path / "far")
+        found = {check.name: check for check in doctor.examine(Options())}
+    assert "web port" not in found
+    assert (found["server"].verdict, str(tmp_path / "far") in found["server"].message) == ("ok", True)

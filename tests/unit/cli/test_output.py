@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from orion.cli import output
+from orion.log import flush_log
 
 ROWS = [("plays", 3, None), ("users", 12, "a\tb\x1b[31m")]
 
@@ -64,6 +65,7 @@ def test_log_lines_stay_out_of_the_result(capsys: pytest.CaptureFixture[str]) ->
     try:
         output.log_beside_results()
         structlog.get_logger().warning("the broker is away")
+        flush_log()
     finally:
         structlog.configure(**before)
     captured = capsys.readouterr()

@@ -16,6 +16,7 @@ from orion.hub.running import Running, bootstrap_of
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ORION_HUB__BOOTSTRAP", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def test_the_settings_say_which(tmp_path: Path) -> None:

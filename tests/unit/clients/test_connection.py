@@ -183,6 +183,8 @@ def test_a_server_that_is_away_is_told_by_its_address(monkeypatch: pytest.Monkey
     with orion.connect("http://127.0.0.1:9") as connection, pytest.raises(ExternalError, match=r"127\.0\.0\.1:9"):
         connection.execute("SHOW TOPICS;")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("ORION_WEB__PORT", "0")
     with pytest.raises(ConfigError, match="No Orion runs"):
         orion.connect()
 

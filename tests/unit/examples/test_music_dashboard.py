@@ -44,7 +44,7 @@ def results() -> Results:
 
 @pytest.fixture
 def snapshot(results: Results) -> Snapshot:
-    lines = tuple(Line(name, "RUNNING", 200.0, 196.0, 12_345, 40, 0, None) for name in NAMES)
+    lines = tuple(Line(name, "RUNNING", 200.0, 196.0, 12_345, 40, 0, None, 1_500) for name in NAMES)
     sent = Sent(on_time=9_600, late=200, skipped=100, malformed=100, failed=0)
     return Snapshot("127.0.0.1:49092", "http://127.0.0.1:48088", 23.0, 45.0, sent, 200.0, lines, results)
 
@@ -100,11 +100,46 @@ def test_screen_before_anything_has_come(snapshot: Snapshot) -> None:
     assert "plays 0" in plain(empty)
 
 
+def test_each_statement_has_its_lag_and_freshness_and_what_is_unknown_is_no_zero(snapshot: Snapshot) -> None:
+    unknown = replace(snapshot.queries[0], lag=None, freshness_ms=None, is_warm=False, rate_in=0.0, rate_out=0.0)
+    screen = drawn(replace(snapshot, queries=(unknown, *snapshot.queries[1:])), 100, 30)
+    first = next(row for row in screen if "clean_plays " in row and "RUNNING" in row).strip("│ ").split()
+    assert first == ["clean_plays", "RUNNING", "-", "-", "12,345", "-", "-", "0"]
+    second = next(row for row in screen if "plays_per_country" in row and "RUNNING" in row).strip("│ ").split()
+    assert second == ["plays_per_country", "RUNNING", "200", "196", "12,345", "40", "1.5", "s", "0"]
+    text = plain(replace(snapshot, queries=(unknown, *snapshot.queries[1:])))
+    assert "lag not yet known" in text
+    assert "fresh -" in text
+
+
+@pytest.mark.parametrize(("width", "height"), [(100, 30), (80, 24)])
+def test_the_screen_says_what_it_waits_for_while_it_warms_up(snapshot: Snapshot, width: int, height: int) -> None:
+    cold = [replace(one, is_warm=False, lag=None, freshness_ms=None) for one in snapshot.queries]
+    starting = replace(snapshot, results=Results(), queries=tuple(cold))
+    text = "\n".join(drawn(starting, width, height))
+    assert "warming up: 0 of 6 have done a batch, waiting for clean_plays" in text
+    assert "first batch of clean_plays ..." in text
+    # Once the rows are clean, the counts are what is waited for.
+    later = replace(starting, queries=(snapshot.queries[0], *cold[1:]))
+    assert "first batch of plays_per_country ..." in "\n".join(drawn(later, width, height))
+    assert "warming up: 1 of 6 have done a batch, waiting for plays_per_country, " in plain(later)
+    stopped = replace(starting, queries=(replace(cold[0], state="RESTARTING"), *cold[1:]))
+    assert "clean_plays is RESTARTING" in "\n".join(drawn(stopped, width, height))
+
+
 def test_plain_line_says_what_matters(snapshot: Snapshot) -> None:
     ill = replace(snapshot.queries[0], state="RESTARTING", dead_letters=7)
     text = plain(replace(snapshot, queries=(ill, *snapshot.queries[1:])))
     assert "\n" not in text
-    for wanted in ("plays 10,000", "lag 240", "lake 12,345", "dead letters 7", "Title 0", "clean_plays RESTARTING"):
+    for wanted in (
+        "plays 10,000",
+        "lag 240",
+        "fresh 1.5 s",
+        "lake 12,345",
+        "dead letters 7",
+        "Title 0",
+        "clean_plays RESTARTING",
+    ):
         assert wanted in text
 
 
@@ -118,6 +153,8 @@ class Told:
     dead_letters: int = 1
     lag: int | None = None
     error: str | None = None
+    freshness_ms: int | None = None
+    batches: int = 0
 
 
 def test_lines_are_named_by_what_a_query_makes_or_a_connector_is_called() -> None:

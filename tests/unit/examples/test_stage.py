@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from examples.music.__main__ import pipeline
-from examples.stage import Run, Settings
+from examples.stage import Run, Settings, start_pipeline
 from examples.topics import in_session, windowed
 from orion.errors import ConfigError
 
@@ -60,3 +62,27 @@ def test_pipeline_takes_any_folder() -> None:
 def test_scripts_are_short_enough_to_read(example: str) -> None:
     script = Path(__file__).parents[3] / "examples" / example / "pipeline.sql"
     assert all(len(row) <= 120 for row in script.read_text(encoding="utf-8").split("\n"))
+
+
+class Statements:
+    """Takes statements and remembers them."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+
+    def execute(self, script: str) -> list[dict[str, object]]:
+        self.taken.append(script)
+        return []
+
+
+def test_each_statement_is_announced_before_it_is_started() -> None:
+    written, orion = io.StringIO(), Statements()
+    start_pipeline(orion, pipeline("/lake"), Console(file=written, width=200))
+    told = written.getvalue().splitlines()
+    assert told[:3] == [
+        "Starting table users (1 of 9) ...",
+        "Starting table tracks (2 of 9) ...",
+        "Starting stream plays (3 of 9) ...",
+    ]
+    assert "Starting connector lake (9 of 9) ..." in told
+    assert len(orion.taken) == 9

@@ -51,6 +51,14 @@ def test_secrets_are_files_of_this_user_alone(tmp_path: Path) -> None:
     assert [f for f in tmp_path.rglob("*") if f.is_file()] == []
 
 
+def test_no_statement_reads_another_connector_s_secrets(tmp_path: Path) -> None:
+    secrets = Secrets(tmp_path / "secrets")
+    shown = secrets.hide("c", {"database.password": "hush"})
+    with pytest.raises(ConfigError) as refused:
+        secrets.hide("d", {"database.user": shown["database.password"]})
+    assert refused.value.code == "SECRET_NOT_ALLOWED"
+
+
 def test_a_folder_that_connect_cannot_be_told_of(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         Secrets(tmp_path / "a:b").hide("c", {"database.password": "hush"})

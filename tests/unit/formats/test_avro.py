@@ -12,6 +12,7 @@ import pytest
 from orion.errors import InternalError, SchemaError
 from orion.formats import Decoded, avro
 from orion.formats.records.schema import by_place, tree_of
+from orion.formats.wire import ranges
 from orion.plan.sources import Serde, WireSchema, Wiring
 from orion.schema import Array, Column, Decimal, Field, Map, Scalar, SqlType, Struct
 from tests.unit.formats.test_avro_schema import (
@@ -128,9 +129,9 @@ MICROS = {"type": "long", "logicalType": "timestamp-micros"}
         ({"type": "enum", "name": "E", "symbols": ["A"]}, STRING, "v.f0"),
         ({"type": "fixed", "name": "F", "size": 2}, BYTES, "v.f0"),
         (DAY, DATE, "date_from_unix_date(v.f0)"),
-        (MILLIS, TIMESTAMP, "timestamp_millis(v.f0)"),
+        (MILLIS, TIMESTAMP, ranges.timestamp("v.f0")),
         (MICROS, TIMESTAMP, "timestamp_micros(v.f0)"),
-        ("long", TIMESTAMP, "timestamp_millis(v.f0)"),
+        ("long", TIMESTAMP, ranges.timestamp("v.f0")),
         ({"type": "int", "logicalType": "time-millis"}, TIME, "CAST(v.f0 AS INT)"),
         ({"type": "long", "logicalType": "time-micros"}, TIME, "CAST(v.f0 DIV 1000 AS INT)"),
         (MONEY, Decimal(4, 2), "v.f0"),
@@ -146,7 +147,7 @@ MICROS = {"type": "long", "logicalType": "timestamp-micros"}
         (
             {"type": "array", "items": record(("key", "int"), ("value", MILLIS), name="E")},
             Map(INTEGER, TIMESTAMP),
-            "map_from_entries(transform(v.f0, x0 -> struct(x0.f0, timestamp_millis(x0.f1))))",
+            f"map_from_entries(transform(v.f0, x0 -> struct(x0.f0, {ranges.timestamp('x0.f1')})))",
         ),
         (PLACE, Struct((Field("CITY", STRING),)), "CAST(v.f0 AS STRUCT<`CITY`:STRING>)"),
         (

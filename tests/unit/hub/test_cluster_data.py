@@ -16,6 +16,13 @@ import pytest
 from orion.errors import ConfigError, Conflict
 from orion.hub import broker_settings, cluster_data
 from orion.hub.jars import quiet
+from orion.hub.running import Running
+
+
+@pytest.fixture(autouse=True)
+def own_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other test hears of the servers that are said to run here."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @contextmanager
@@ -130,3 +137,60 @@ def test_internal_topics_fit_the_cluster(tmp_path: Path, brokers: int, copies: s
     assert {told[name] for name in told if name.endswith("replication.factor")} == {copies}
     assert {told[name] for name in told if name.endswith((".min.isr", "min.insync.replicas"))} == {in_sync}
     assert all(listener.split("://")[1].startswith("127.0.0.1:") for listener in told["listeners"].split(","))
+
+
+def free_ports(count: int) -> int:
+    """The first of so many free ports in a row."""
+    while True:
+        first = cluster_data.pick_port()
+        if all(cluster_data.is_free(first + number) for number in range(count)):
+            return first
+
+
+def test_a_new_cluster_gets_the_preferred_ports(tmp_path: Path) -> None:
+    preferred = free_ports(3)
+    made, _ = cluster_data.settle(tmp_path, 3, 0, quiet, preferred)
+    assert [own for own, _ in made.ports] == [preferred, preferred + 1, preferred + 2]
+    assert len({port for pair in made.ports for port in pair}) == 6
+
+
+def test_a_preferred_port_gives_way_and_what_came_instead_is_kept(tmp_path: Path) -> None:
+    said: list[str] = []
+    with taken_port() as preferred:
+        made, _ = cluster_data.settle(tmp_path, 1, 0, said.append, preferred)
+    ((own, _),) = made.ports
+    assert own != preferred
+    assert f"port {preferred} is taken" in said[0]
+    # Clients remember where the cluster is: it doesn't move though the port is free again.
+    again, _ = cluster_data.settle(tmp_path, 1, 0, said.append, preferred)
+    assert again == made
+    assert len(said) == 1
+
+
+def test_of_three_brokers_only_the_one_whose_port_is_taken_gives_way(tmp_path: Path) -> None:
+    preferred = free_ports(3)
+    with socket.socket() as server:
+        server.bind((cluster_data.HOST, preferred + 1))
+        server.listen(1)
+        made, _ = cluster_data.settle(tmp_path, 3, 0, quiet, preferred)
+    first, second, third = (own for own, _ in made.ports)
+    assert (first, third) == (preferred, preferred + 2)
+    assert second not in range(preferred, preferred + 3)
+
+
+def test_looking_whether_a_folder_is_claimed_makes_nothing(tmp_path: Path) -> None:
+    cluster_data.refuse_claimed(tmp_path / "new", "server.lock")
+    assert not (tmp_path / "new").exists()
+    with cluster_data.claim(tmp_path, "server.lock"):
+        with pytest.raises(Conflict, match=f"process {os.getpid()}") as caught:
+            cluster_data.refuse_claimed(tmp_path, "server.lock")
+        assert caught.value.code == "DATA_IN_USE"
+    cluster_data.refuse_claimed(tmp_path, "server.lock")
+    cluster_data.claim(tmp_path, "server.lock").close()
+
+
+def test_who_uses_a_folder_is_told_with_its_address(tmp_path: Path) -> None:
+    Running(os.getpid(), "127.0.0.1:9092", "http://127.0.0.1:8088", "orion").write(tmp_path)
+    with cluster_data.claim(tmp_path, "server.lock"), pytest.raises(Conflict) as caught:
+        cluster_data.claim(tmp_path, "server.lock")
+    assert "http://127.0.0.1:8088" in str(caught.value.hint)

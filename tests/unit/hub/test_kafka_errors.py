@@ -23,6 +23,8 @@ SUBJECT = Subject("broker:9092", topic="plays", group="team", known=lambda: ["pl
         (KafkaError.INVALID_PARTITIONS, UserError, "INVALID_PARTITIONS"),
         (KafkaError.INVALID_REPLICATION_FACTOR, UserError, "INVALID_REPLICATION"),
         (KafkaError.TOPIC_EXCEPTION, UserError, "INVALID_TOPIC_NAME"),
+        (KafkaError.INVALID_RECORD, UserError, "RECORD_REFUSED"),
+        (KafkaError.INVALID_TIMESTAMP, UserError, "RECORD_REFUSED"),
         (KafkaError.GROUP_ID_NOT_FOUND, NotFound, "GROUP_NOT_FOUND"),
         (KafkaError.NON_EMPTY_GROUP, Conflict, "GROUP_ACTIVE"),
         (KafkaError._TRANSPORT, ExternalError, "BROKER_UNREACHABLE"),

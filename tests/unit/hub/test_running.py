@@ -8,9 +8,17 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from orion.hub.running import FILE, Running
 
 HERE = Running(os.getpid(), "127.0.0.1:9092", "http://127.0.0.1:8088", "orion")
+
+
+@pytest.fixture(autouse=True)
+def own_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other test hears of the servers that are said to run here."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -73,7 +73,11 @@ def test_a_whole_number_as_a_decimal_holds_all_of_its_range() -> None:
         (TEXT, BOOL, "(lower(`C`) = 'true')"),
         (TEXT, Scalar.DATE, "CAST(`C` AS DATE)"),
         (Scalar.TIMESTAMP, Scalar.DATE, "CAST(`C` AS DATE)"),
-        (Scalar.DATE, Scalar.TIMESTAMP, "CAST(`C` AS TIMESTAMP)"),
+        (
+            Scalar.DATE,
+            Scalar.TIMESTAMP,
+            "timestamp_micros(try_multiply(CAST(unix_date(`C`) AS BIGINT), 86400000000L))",
+        ),
         (Array(INT), Array(LONG), "transform(`C`, x -> CAST(x AS BIGINT))"),
         (Array(Array(INT)), Array(Array(TEXT)), "transform(`C`, x -> transform(x, x -> CAST(x AS STRING)))"),
         (Map(TEXT, INT), Map(TEXT, LONG), "transform_values(`C`, (k, x) -> CAST(x AS BIGINT))"),

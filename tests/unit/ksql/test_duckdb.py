@@ -15,7 +15,7 @@ from orion.ksql.functions.declare import Kind
 from orion.ksql.parser import Parser
 from orion.ksql.pull.duckdb import DuckDb, Foreign
 from orion.ksql.pull.moments import number_of
-from orion.ksql.scope import CONSTANTS
+from orion.ksql.scope import constants
 from orion.schema import Column, Scalar, SqlType
 from orion.serving.pull import Pulled
 
@@ -73,8 +73,8 @@ CASES: list[tuple[str, Any]] = [
 
 def run(text: str) -> Any:
     node = Parser(text).expression()
-    type_ = bind(node, CONSTANTS).type
-    sql = DuckDb().text(node, CONSTANTS)
+    type_ = bind(node, constants()).type
+    sql = DuckDb().text(node, constants())
     return shown(DB.execute(f"SELECT {sql}").fetchall(), type_)
 
 
@@ -113,7 +113,7 @@ def alike(found: Any, result: Any) -> bool:
 )
 def test_what_differs_is_left_to_spark(text: str) -> None:
     with pytest.raises(Foreign):
-        DuckDb().text(Parser(text).expression(), CONSTANTS)
+        DuckDb().text(Parser(text).expression(), constants())
 
 
 @pytest.mark.parametrize(

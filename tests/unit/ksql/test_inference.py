@@ -261,12 +261,11 @@ A_B = fields(a=INTEGER, b=STRING)
     [
         ("k, a, b", A_B),
         ("k, a", A_B),
-        ("k, b", A_B),
-        ("k, a, b", fields(x=DOUBLE, a=INTEGER, y=DOUBLE, b=STRING)),
+        ("k, a, b", fields(a=INTEGER, b=STRING, x=DOUBLE)),
         ("k, a AS c", alone("ROWVAL", INTEGER)),
     ],
 )
-def test_a_query_may_write_by_a_schema_that_has_its_columns_in_their_order(select: str, schema: Inferred) -> None:
+def test_a_query_may_write_by_a_schema_that_begins_with_its_columns(select: str, schema: Inferred) -> None:
     text = f"CREATE STREAM o WITH (VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=5) AS SELECT {select} FROM s"
     known = Known({5: schema})
     made = steps(text, known, OVER_S)
@@ -279,6 +278,8 @@ def test_a_query_may_write_by_a_schema_that_has_its_columns_in_their_order(selec
     [
         ("k, a, b, a + 1 AS c", A_B),
         ("k, b, a", A_B),
+        ("k, b", A_B),
+        ("k, a, b", fields(x=DOUBLE, a=INTEGER, y=DOUBLE, b=STRING)),
         ("k, CAST(a AS BIGINT) AS a", A_B),
         ("k, a AS `a`", A_B),
         ("k, a, b", alone("ROWVAL", STRING)),

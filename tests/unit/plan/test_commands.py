@@ -40,7 +40,7 @@ def catalog() -> Catalog:
         ("DROP STREAM t", "stream/`T`/drop"),
         ("DROP TYPE address", "type/`ADDRESS`/drop"),
         ("CREATE TYPE other AS INT", "type/`OTHER`/create"),
-        ("INSERT INTO s VALUES ('a', 1)", None),
+        ("INSERT INTO s VALUES ('a', 1)", "stream/`S`/insert"),
         ("SET 'auto.offset.reset' = 'earliest'", None),
     ],
 )

@@ -110,7 +110,7 @@ def test_what_is_refused_is_refused_with_its_code(door: Access, subject: str, te
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     """From now on a registry answers so."""
 
-    def answer(status: int, content: bytes | dict[str, Any]) -> None:
+    def answer(status: int, content: Any) -> None:
         raw = content if isinstance(content, bytes) else json.dumps(content).encode()
         monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda *_: httpx.Response(status, content=raw))
 
@@ -213,3 +213,18 @@ def test_a_password_of_an_address_that_is_none_is_not_shown_either(address: str)
     with pytest.raises(ExternalError) as error:
         Remote(address).latest("s")
     assert "s3cret" not in f"{error.value!r} {error.value.as_dict()} {error.value.__cause__!r}"
+
+
+@pytest.mark.parametrize("body", [[], 3, {}, {"id": "x"}, {"schema": ONE}, {"id": 1, "schema": []}])
+def test_who_answers_with_other_json_is_no_registry(answers: Answers, body: Any) -> None:
+    answers(200, body)
+    with pytest.raises(ExternalError, match="is no schema registry") as error:
+        Remote("http://registry").latest("s")
+    assert error.value.code == "REGISTRY_STRANGE"
+
+
+@pytest.mark.parametrize("body", [[], 3, {}, {"id": "x"}, {"id": None}])
+def test_who_answers_a_registration_with_no_id_is_no_registry(answers: Answers, body: Any) -> None:
+    answers(200, body)
+    with pytest.raises(ExternalError, match="is no schema registry"):
+        Remote("http://registry").register("s", "AVRO", ONE)

@@ -81,6 +81,9 @@ def test_what_is_not_there(call: Door) -> None:
         ({"schema": '"int"', "references": [{"name": "r", "subject": "none", "version": 1}]}, 42201),
         ({"schema": '"int"', "references": [{"name": "r", "subject": "s", "version": "1"}]}, 42201),
         ({"schema": '"int"', "metadata": 1}, 42201),
+        ({"schema": '"int"', "metadata": {"sensitive": [[]]}}, 42201),
+        ({"schema": '"int"', "ruleSet": [1]}, 42210),
+        ({"schema": '"int"', "ruleSet": {"domainRules": [{"tags": 1}]}}, 42210),
         ({"schema": '"int"', "id": "x"}, 422),
         ({"schema": '"int"', "id": 9}, 42205),
         ({"schema": '{"type":"array","items":' * 200_000}, 42201),
@@ -110,6 +113,8 @@ def test_compatibility_guards_a_subject(call: Door) -> None:
     assert call("POST", "/compatibility/subjects/s/versions", {"schema": TWO}) == {"is_compatible": True}
     assert call("POST", "/compatibility/subjects/new/versions/latest", {"schema": ONE}) == {"is_compatible": True}
     call("POST", "/compatibility/subjects/s/versions/7", {"schema": ONE}, code=40402)
+    call("POST", "/compatibility/subjects/new/versions/1", {"schema": ONE}, code=40402)
+    call("POST", "/compatibility/subjects/new/versions/1", {"schema": "none"}, code=40402)
     assert call("PUT", "/config/s", {"compatibility": "none"}) == {"compatibility": "NONE"}
     assert call.register("s", BROKEN) == 2
 
@@ -271,6 +276,15 @@ def test_normalising_finds_the_same(call: Door) -> None:
     left, right = '{"type":"object","title":"t"}', '{"title":"t","type":"object"}'
     first = call("POST", "/subjects/j/versions?normalize=true", {"schema": left, "schemaType": "JSON"})
     assert call("POST", "/subjects/j/versions?normalize=True", {"schema": right, "schemaType": "JSON"}) == first
+
+
+def test_a_primitive_is_found_whatever_else_is_said_of_it(call: Door) -> None:
+    """A name is no part of an int: Avro's own parser drops it, and so does Confluent's registry."""
+    number = call.register("s", '{"type":"int","name":"x"}')
+    for query in ("", "?normalize=true"):
+        assert call("POST", f"/subjects/s{query}", {"schema": '{"type":"int"}'})["id"] == number
+    assert call.register("s", '"int"') == number
+    assert call("GET", "/subjects/s/versions/1")["schema"] == '"int"'
 
 
 def test_a_thousand_subjects_are_quick(log: MemoryLog) -> None:

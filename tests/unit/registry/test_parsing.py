@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import pkgutil
+from importlib import import_module
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from orion.registry.compatibility import levels
 from orion.registry.errors import InvalidSchema
-from orion.registry.parsing import protobuf
+from orion.registry.parsing import proto_print, protobuf
 from orion.registry.schemas import SchemaType, parse, stored_text
 
 PROTO = """
@@ -233,3 +235,43 @@ def test_any_text_is_a_schema_or_refused(kind: SchemaType, text: str) -> None:
     except InvalidSchema:
         return
     assert parse(kind, parsed.canonical, {}).canonical == parsed.canonical
+
+
+@pytest.mark.parametrize(
+    "module", sorted(one.name for one in pkgutil.iter_modules(import_module("google.type").__path__))
+)
+def test_google_s_common_types_are_known_as_they_are(module: str) -> None:
+    """Without a reference, as in Confluent's registry: messages, fields and numbers as in Google's own files."""
+    theirs, schema = FileDescriptorProto(), FileDescriptorProto()
+    import_module(f"google.type.{module}").DESCRIPTOR.CopyToProto(theirs)
+    names = [one.name for one in theirs.message_type] + [one.name for one in theirs.enum_type]
+    used = f".google.type.{names[0]}"
+    parsed = protobuf.parse(f'syntax = "proto3"; import "{theirs.name}"; message M {{ {used} a = 1; }}')
+    schema.CopyFrom(next(one for one in parsed.imports if one.name == theirs.name))
+    theirs.ClearField("options")
+    for one in (theirs, schema):
+        for message in one.message_type:
+            for inner in (message, *message.nested_type):
+                for field in inner.field:
+                    field.ClearField("json_name")
+    assert proto_print.show(schema) == proto_print.show(theirs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"int","name":"x"}',
+        '{"type":"int","doc":"a","namespace":"n","aliases":["b"],"size":3,"symbols":[],"fields":[],"items":"int"}',
+        '{"type":{"type":"int","name":"x"}}',
+        '"int"',
+        "int",
+    ],
+)
+def test_words_that_mean_nothing_in_a_type_are_no_part_of_it(text: str) -> None:
+    assert parse("AVRO", text, {}).canonical == parse("AVRO", text, {}, normalize=True).canonical == '"int"'
+
+
+def test_what_avro_has_no_word_for_is_kept() -> None:
+    text = '{"type":"array","items":{"type":"long","name":"x","logicalType":"timestamp-millis"},"name":"y","java":"z"}'
+    kept = '{"type":"array","items":{"type":"long","logicalType":"timestamp-millis"},"java":"z"}'
+    assert parse("AVRO", text, {}).canonical == kept

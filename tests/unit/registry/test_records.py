@@ -81,7 +81,6 @@ def test_what_confluents_registry_says_beyond_is_passed_over() -> None:
         ({"keytype": "SCHEMA", "subject": 3, "version": 1}, {"id": 1, "schema": ""}),
         ({"keytype": "SCHEMA", "subject": "s", "version": 1}, {"id": 1}),
         ({"keytype": "SCHEMA", "subject": "s", "version": 1}, {"id": "x", "schema": ""}),
-        ({"keytype": "SCHEMA", "subject": "s", "version": 1}, {"id": 1, "schema": "", "metadata": [1]}),
         ({"keytype": "SCHEMA", "subject": "s", "version": 1}, {"id": 1, "schema": "", "schemaType": "XML"}),
         ({"keytype": "DELETE_SUBJECT", "subject": None}, {"version": 1}),
         ({"keytype": "CONFIG", "subject": None}, {"compatibilityLevel": "SOME"}),
@@ -92,3 +91,19 @@ def test_what_confluents_registry_says_beyond_is_passed_over() -> None:
 def test_what_is_no_record_is_refused(key: Any, value: Any) -> None:
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever it is, the log passes it over
         record(key, value)
+
+
+@pytest.mark.parametrize(
+    "bad", [[1], "text", 3, {"domainRules": 1}, {"domainRules": [1]}, {"domainRules": [{"name": []}]}]
+)
+def test_a_setting_of_another_shape_is_passed_over(bad: Any) -> None:
+    """An older version stored whatever it was given, and every later registration failed on it."""
+    key = json.dumps({"keytype": "CONFIG", "subject": "s", "magic": 0}).encode()
+    value = {"compatibilityLevel": "FULL", "defaultRuleSet": bad, "overrideMetadata": {"tags": [bad]}, "alias": [1]}
+    assert decode(key, json.dumps(value).encode()) == PutConfig("s", {"compatibilityLevel": "FULL"})
+
+
+def test_a_version_keeps_its_schema_where_its_metadata_has_another_shape() -> None:
+    key = json.dumps({"keytype": "SCHEMA", "subject": "s", "version": 1, "magic": 1}).encode()
+    value = {"id": 1, "schema": '"int"', "metadata": [1], "ruleSet": "none"}
+    assert decode(key, json.dumps(value).encode()) == PutVersion(Version("s", 1, 1, Schema('"int"')))

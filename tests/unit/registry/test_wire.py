@@ -73,7 +73,7 @@ def test_an_id_is_of_its_context(call: Door) -> None:
 
 def test_contexts_stay_until_they_are_deleted(call: Door) -> None:
     call.register(":.team:s", ONE)
-    call("DELETE", "/contexts/.team", code=42205)
+    call("DELETE", "/contexts/.team", code=42211)
     call("DELETE", "/subjects/:.team:s")
     call("DELETE", "/subjects/:.team:s?permanent=true")
     assert call("GET", "/contexts") == [".", ".team"]
@@ -81,7 +81,7 @@ def test_contexts_stay_until_they_are_deleted(call: Door) -> None:
     call("DELETE", "/contexts/.team")
     assert call("GET", "/contexts?offset=0&limit=-1") == ["."]
     call("DELETE", "/contexts/.team", code=404)
-    call("DELETE", "/contexts/:.:", code=42205)
+    call("DELETE", "/contexts/:.:", code=42211)
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,22 @@ def test_contexts_stay_until_they_are_deleted(call: Door) -> None:
             "application/vnd.schemaregistry+json",
         ),
         (f"{V1}, application/vnd.schemaregistry+json, application/json", V1),
-        ("text/html", V1),
+        ("text/html, application/*;q=0.5", V1),
+        (f"{V1};q=0.2, application/json;q=0.9", "application/json"),
     ],
 )
 def test_answers_are_of_the_type_that_is_asked_for(client: TestClient, accept: str, wanted: str) -> None:
     for path, status in (("/subjects", 200), ("/schemas/ids/9", 404), ("/nowhere", 404)):
         answer = client.get(path, headers={"accept": accept})
         assert (answer.status_code, answer.headers["content-type"]) == (status, wanted)
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/xml, image/*", "application/json;q=0", "json", ";;"])
+def test_who_accepts_none_of_our_types_is_refused(client: TestClient, accept: str) -> None:
+    for method, path in (("GET", "/subjects"), ("POST", "/subjects/s/versions"), ("GET", "/schemas/ids/9")):
+        answer = client.request(method, path, content=b"{}", headers={"accept": accept})
+        assert (answer.status_code, answer.headers["content-type"]) == (406, V1)
+        assert answer.json() == {"error_code": 406, "message": "HTTP 406 Not Acceptable"}
 
 
 @pytest.mark.parametrize(

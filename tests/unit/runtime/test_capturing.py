@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pytest
@@ -36,6 +36,9 @@ AWAY = ExternalError("DATABASE_UNREACHABLE", "The database at db can't be reache
 @dataclass
 class Clock:
     now: float = 1000.0
+
+    def time(self) -> float:
+        return self.now
 
     def monotonic(self) -> float:
         return self.now
@@ -223,7 +226,31 @@ def test_a_failed_capture_is_started_again_later_and_later(
     assert running.status("shop").restarts == port.count("restart")
     port.state = ConnectState.RUNNING
     running.look()
+    assert told(running) == ("FAILING", "broken")
+    looks(running, clock, 130)  # longer than twice the time between two of its restarts
     assert told(running) == ("RUNNING", None)
+
+
+def test_one_that_fails_again_and_again_is_failing(running: Capturing, port: FakeCaptures, clock: Clock) -> None:
+    for number in range(3):
+        port.fail(f"trace {number}")
+        looks(running, clock, 2)
+        assert told(running) == ("FAILING" if number == 2 else "RESTARTING", f"trace {number}")
+        port.state = ConnectState.RUNNING
+        running.look()
+    assert told(running) == ("FAILING", "trace 2")  # Connect calls it running: so it did the other times
+    assert [one.error for one in running.status("shop").failures] == ["trace 0", "trace 1", "trace 2"]
+    looks(running, clock, 10)
+    assert told(running) == ("RUNNING", None)
+
+
+def test_one_that_no_restart_helps_is_failing(running: Capturing, port: FakeCaptures, clock: Clock) -> None:
+    port.fail("trace")
+    looks(running, clock, 6)
+    assert told(running) == ("RESTARTING", "trace")
+    looks(running, clock, 60)
+    status = running.status("shop")
+    assert (told(running), len(status.failures)) == (("FAILING", "trace"), len(status.restarted_at))
 
 
 def test_one_that_fails_again_soon_waits_longer(running: Capturing, port: FakeCaptures, clock: Clock) -> None:
@@ -357,6 +384,14 @@ def test_nothing_is_started_before_it_is_needed() -> None:
         raise AssertionError("nobody needs it")
 
     Capturing(never).close()
+
+
+def test_a_capture_reads_no_secrets_that_the_settings_do_not_list(clock: Clock, port: FakeCaptures) -> None:
+    held = Capturing(lambda: cast(Captures, port))
+    with pytest.raises(ConfigError) as refused:
+        held.create(replace(SHOP, options=(*SHOP.options, ("database.password", "${file:/etc/passwd}"))))
+    assert refused.value.code == "SECRET_NOT_ALLOWED"
+    held.close()
 
 
 def test_the_watch_looks_by_itself(port: FakeCaptures, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from orion.runtime.connectors import Connectors, Ground
 from orion.runtime.jobs import Surroundings
 from orion.runtime.queries import Queries
 from orion.schema import Column, Role, Scalar, Schema
+from orion.security.secret_places import SecretPlaces
 
 SCHEMA = Schema((Column("K", Scalar.STRING, Role.KEY), Column("V", Scalar.BIGINT)))
 ORDERS, USERS = (Source(n.upper(), Kind.STREAM, SCHEMA, n, Serde("KAFKA"), Serde("JSON")) for n in ("orders", "users"))
@@ -93,13 +94,15 @@ class World:
     captures: FakeCapturing = field(default_factory=FakeCapturing)
     kafka: FakeKafka = field(default_factory=FakeKafka)
     prepared: list[Connector] = field(default_factory=list)
+    reached: list[Connector] = field(default_factory=list)
     declared: list[str] = field(default_factory=list)
+    secrets: SecretPlaces = field(default_factory=SecretPlaces)
     refuses: OSError | ConfigError | None = None  # what the other side says
 
     @property
     def connectors(self) -> Connectors:
         grounds = SimpleNamespace(kafka=self.kafka, service="svc")
-        around = cast(Surroundings, SimpleNamespace(grounds=grounds, checkpoints=self.folder))
+        around = cast(Surroundings, SimpleNamespace(grounds=grounds, checkpoints=self.folder, secrets=self.secrets))
         return Connectors(
             Ground(
                 cast(Queries, self.queries),
@@ -122,14 +125,19 @@ class World:
             if self.refuses is not None:
                 raise self.refuses
 
-        return SimpleNamespace(prepare=prepare)
+        def reach() -> None:
+            self.reached.append(connector)
+            if self.refuses is not None:
+                raise self.refuses
+
+        return SimpleNamespace(prepare=prepare, reach=reach, topic="fresh", columns=lambda: SCHEMA)
 
     def get(self, name: str) -> Connector:
         return self.catalog.connectors[name]
 
 
 def replace_starting(around: Any, starting: str) -> Any:
-    return SimpleNamespace(grounds=around.grounds, checkpoints=around.checkpoints, starting=starting)
+    return SimpleNamespace(**vars(around), starting=starting)
 
 
 @pytest.fixture
@@ -142,6 +150,33 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def beginnings(world: World, name: str) -> list[str]:
     return [cast(Any, job).around.starting for job in world.connectors.tasks_of(world.get(name))]
+
+
+# ---- checking ----------------------------------------------------------------------------------------------------
+
+
+def test_a_check_asks_the_other_side_and_makes_nothing(world: World) -> None:
+    fresh = replace(FEED, sources=())
+    for connector in (SINK, FEED, fresh, SHOP):
+        world.connectors.check(connector)
+    assert world.reached == [SINK]  # what `prepare` would make there isn't made
+    assert world.prepared == [FEED, fresh]  # a feed's makes nothing
+    assert (world.queries.told, world.declared, world.kafka.made) == ([], [], [])
+    assert dict(world.catalog.connectors) == {}
+
+
+@pytest.mark.parametrize("connector", [SINK, FEED, replace(FEED, sources=())])
+def test_a_check_refuses_what_creating_would(world: World, connector: Connector) -> None:
+    world.refuses = ConfigError("REFUSED", "wrong password")
+    for attempt in (world.connectors.check, world.connectors.create):
+        with pytest.raises(ConfigError, match="wrong password"):
+            attempt(connector)
+    taken = replace(ORDERS, name="FRESH", topic="another")
+    world.refuses, world.catalog = None, world.catalog.put(taken)
+    if not connector.sources:
+        for attempt in (world.connectors.check, world.connectors.create):
+            with pytest.raises(Conflict, match="over another topic"):
+                attempt(connector)
 
 
 # ---- other options ---------------------------------------------------------------------------------------------
@@ -177,6 +212,23 @@ def test_options_that_the_other_side_refuses_leave_the_old_ones(world: World) ->
         world.connectors.replace(replace(SINK, options=(("x", "2"),)))
     assert world.queries.told == []
     assert world.get("out") == SINK
+
+
+@pytest.mark.parametrize("connector", [SINK, FEED], ids=["sink", "source"])
+def test_secrets_come_from_their_places_alone_and_stay_out_of_the_catalog(
+    world: World, monkeypatch: pytest.MonkeyPatch, connector: Connector
+) -> None:
+    (world.folder / "key").write_text("s3cret", encoding="utf-8")
+    monkeypatch.setenv("DOOR_KEY", "hush")
+    world.secrets = SecretPlaces((world.folder,))
+    for place in ("${file:/etc/passwd}", "${env:DOOR_KEY}", "http://x/${file:../../etc/passwd}"):
+        with pytest.raises(ConfigError) as refused:
+            world.connectors.create(replace(connector, options=(("connection.url", place),)))
+        assert refused.value.code == "SECRET_NOT_ALLOWED"
+    assert (world.prepared, world.queries.told) == ([], [])
+    world.connectors.create(replace(connector, options=(("connection.password", "${file:key}"),)))
+    assert world.prepared[0].options == (("connection.password", "s3cret"),)
+    assert world.get(connector.name).options == (("connection.password", "${file:key}"),)
 
 
 def test_a_source_keeps_the_stream_that_it_writes(world: World) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from orion import ksql
-from orion.errors import BindError, SqlError
+from orion.errors import BindError, ExternalError, SqlError, UserError
 from orion.ksql.pull.cache import Compiled, shaped
 from orion.ksql.pull.scans import SCANS
+from orion.plan.interruption import Interruption
 from orion.plan.steps import Pull
 from orion.serving.pull import OutOfReach, Pulled, run
 from orion.serving.store import Store
@@ -213,3 +215,60 @@ def test_a_plain_table_is_refused_with_a_hint() -> None:
         ksql.compile("SELECT * FROM p WHERE k = 'a'", made)
     assert caught.value.code == "NOT_MATERIALISED"
     assert "CREATE TABLE QUERYABLE_P AS SELECT * FROM P" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("statement", "names", "row"),
+    [
+        ("SELECT 1;", ["KSQL_COL_0"], [1]),
+        ("SELECT UCASE('a') AS big, 1.50 AS money", ["BIG", "MONEY"], ["A", Decimal("1.50")]),
+        ("SELECT ARRAY[1, 2] AS list, STRUCT(a := 'x') AS s", ["LIST", "S"], [[1, 2], {"A": "x"}]),
+        ("SELECT CAST(NULL AS STRING) AS nothing", ["NOTHING"], [None]),
+    ],
+)
+def test_a_query_without_sources_is_one_row(store: Store, statement: str, names: list[str], row: list[Any]) -> None:
+    found = pulled(store, statement)
+    assert ([column.name for column in found.columns], found.rows) == (names, [row])
+
+
+# ---- how it ends -------------------------------------------------------------------------------------------------
+
+LONG = (
+    "SELECT COUNT(*) AS c FROM flat x JOIN flat y ON x.a = y.a JOIN flat z ON y.a = z.a "
+    "WHERE x.k % 7 = (y.k * z.k) % 11 - 9"
+)
+
+
+def planned(text: str) -> Pull:
+    ask = ksql.compile(text, CATALOG).ask
+    assert isinstance(ask, Pull)
+    assert ask.duckdb is not None, ask.why
+    return ask
+
+
+@pytest.fixture(scope="module")
+def large() -> Store:
+    """Rows whose joins with each other are without end."""
+    made = Store(most_rows=100)
+    put(made, SOURCES["FLAT"], *((i.to_bytes(8, "big"), f"1,x{i}".encode()) for i in range(1, 5001)))
+    return made
+
+
+def test_a_query_under_way_is_ended(large: Store) -> None:
+    interruption, ask = Interruption(), planned(LONG)
+    threading.Timer(0.2, lambda: interruption.interrupt(ExternalError("CLIENT_LEFT", "gone"))).start()
+    with pytest.raises(ExternalError, match="gone"):
+        run(ask, large, [p.value for p in ask.parameters], interruption)
+    assert run(planned("SELECT COUNT(*) AS c FROM flat"), large, [], Interruption()).rows == [[5000]]
+
+
+def test_an_answer_has_so_many_rows_at_most(large: Store) -> None:
+    with pytest.raises(UserError) as refused:
+        run(planned("SELECT k FROM flat"), large, [], Interruption())
+    assert (refused.value.code, refused.value.hint is not None) == ("PULL_TOO_LARGE", True)
+    assert len(run(planned("SELECT k FROM flat LIMIT 100"), large, [], Interruption()).rows) == 100
+
+
+def test_what_a_row_pads_beyond_the_bound_is_null(large: Store) -> None:
+    ask = planned("SELECT LPAD(b, CAST(k AS INT) * 1000000, 'x') AS p FROM flat LIMIT 3")
+    assert run(ask, large, [p.value for p in ask.parameters], Interruption()).rows == [[None]] * 3

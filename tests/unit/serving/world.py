@@ -40,4 +40,4 @@ def put(store: Store, source: Source, *records: tuple[bytes, bytes | None]) -> l
     given = [Given(source.topic, key, value, at) for at, (key, value) in enumerate(records, 1)]
     changes, bad = fold.changes(given, {0: len(records)})
     store.apply(fold.layout, changes)
-    return bad
+    return [one.reason for one in bad]

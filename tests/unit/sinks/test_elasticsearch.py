@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from unittest import mock
 
 import httpx
 import pytest
@@ -16,10 +21,11 @@ from orion.schema import Column, Role, Scalar
 from orion.sinks.documents.rows import Row
 from orion.sinks.documents.values import Unfit
 from orion.sinks.elasticsearch import SearchStore, open_sink
-from orion.sinks.search.bulk import Tombstones
+from orion.sinks.search.bulk import SearchTransfer, Tombstones, _Action
 from orion.sinks.search.client import Connection, SearchClient, reason
+from orion.sinks.search.indices import Indices
 from orion.sinks.search.names import Naming, legal, pattern_of
-from orion.sinks.store import Layout, StoreAway
+from orion.sinks.store import Layout, Slot, StoreAway
 
 KEY, NAME = Column("ID", Scalar.BIGINT, Role.KEY), Column("NAME", Scalar.STRING)
 TABLE = Layout("plays", Kind.TABLE, (KEY, NAME))
@@ -159,4 +165,102 @@ def test_nobody_answers_at_any_address() -> None:
     client = SearchClient(Connection(("http://127.0.0.1:1", "http://127.0.0.1:2")))
     with pytest.raises(StoreAway, match=r"127\.0\.0\.1:2"):
         client.get("/")
+    client.close()
+
+
+# ---- servers that are none ---------------------------------------------------------------------------------------
+
+HTML = (200, {"content-type": "text/html"}, b"<html>Welcome</html>")
+
+
+class Canned(BaseHTTPRequestHandler):
+    """Answers every request alike."""
+
+    answer: ClassVar[tuple[int, dict[str, str], bytes]]
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        status, headers, body = self.answer
+        self.send_response(status)
+        for name, value in {"content-length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_PUT = do_POST = do_DELETE = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def answering(status: int, headers: dict[str, str], body: bytes) -> Iterator[str]:
+    handler = type("Answering", (Canned,), {"answer": (status, headers, body)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        HTML,
+        (200, {"content-type": "application/json"}, b"{"),
+        (200, {}, b"[]"),
+        (200, {}, b"null"),
+        (200, {}, b'{"plays": 1}'),
+        (200, {}, b'{"plays": {"mappings": []}}'),
+        (200, {}, b'{"plays": {"mappings": {"properties": {"ID": "long"}}}}'),
+        (200, {}, b"[" * 5000),
+        (200, {"content-encoding": "gzip"}, b"no gzip"),
+        (302, {"location": "https://me:secret@elsewhere/login?token=secret"}, b""),
+    ],
+)
+def test_a_server_that_is_no_search_server_is_told_to_be_none(given: tuple[int, dict[str, str], bytes]) -> None:
+    with answering(*given) as url, pytest.raises(ConfigError) as refused:
+        opened({"connection.url": url}).prepare()
+    assert refused.value.code == "NOT_A_SEARCH_SERVER"
+    assert url in refused.value.message
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        HTML,
+        (400, {"content-type": "text/html"}, b"<html>Bad</html>"),
+        (200, {}, b"{}"),
+        (200, {}, b'{"errors": true}'),
+        (200, {}, b'{"errors": true, "items": []}'),
+        (200, {}, b'{"errors": true, "items": [1]}'),
+        (200, {}, b'{"errors": true, "items": [{"index": {}}]}'),
+        (200, {}, b'{"errors": true, "items": [{"index": {"status": "busy"}}]}'),
+    ],
+)
+def test_documents_that_nobody_understood_are_neither_taken_nor_refused(
+    given: tuple[int, dict[str, str], bytes],
+) -> None:
+    with answering(*given) as url:
+        session = opened({"connection.url": url, "schema.ignore": "true"}, STREAM).open()
+        transfer = SearchTransfer(session._client, session._indices, session._work, {}, Slot("t", 0, 1))
+        transfer._waiting = [_Action(0, b"{}\n{}\n")]
+        with pytest.raises(ConfigError) as refused:
+            transfer.finish()
+        session.close()
+    assert refused.value.code == "NOT_A_SEARCH_SERVER"
+
+
+def test_an_index_that_is_there_and_is_not() -> None:
+    client = SearchClient(Connection(("http://a:1",)))
+    indices = Indices(client, TABLE, explicit=True, compact=True)
+    exists = answer(400, {"type": "resource_already_exists_exception", "reason": "x"})
+    with (
+        mock.patch.object(SearchClient, "ask", return_value=exists),
+        mock.patch.object(SearchClient, "get", return_value=None),
+        pytest.raises(ConfigError, match="there and isn't"),
+    ):
+        indices.ensure("plays")
     client.close()

@@ -34,11 +34,11 @@ PATIENCE_S = 20.0
         (PREFACE, True),
         (PREFACE + b"frames", True),
         (b"PROPFIND / HTTP/1.1\r\n\r\n", False),
-        (b"GET / HTTP/1.1\r\nHost: orion\r\n", None),
-        (b"GET / HTTP/1.1\r\nHost: orion\r\n\r\n", False),
-        (b"GET / HTTP/1.1\r\nHost: orion\r\nUPGRADE: h2c\r\n\r\n", True),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n", None),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", False),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nUPGRADE: h2c\r\n\r\n", True),
         (b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n", False),
-        (b"POST / HTTP/1.1\r\nHost: orion\r\n\r\nbody\r\nUpgrade: h2c\r\n\r\n", False),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\nbody\r\nUpgrade: h2c\r\n\r\n", False),
         (b"GET /" + b"a" * (64 << 10), False),
     ],
 )
@@ -89,7 +89,7 @@ def test_requests_over_one_connection(server: Server, http2: bool) -> None:
 
 def test_a_head_may_come_in_pieces(server: Server) -> None:
     with _connection(server) as client:
-        for piece in (b"PO", b"ST /echo HTTP/1.1\r\nHost: orion\r\nContent-Le", b"ngth: 2\r\n\r", b"\nh", b"i"):
+        for piece in (b"PO", b"ST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Le", b"ngth: 2\r\n\r", b"\nh", b"i"):
             client.sendall(piece)
         assert _until(client, b'"body":"hi"}').startswith(b"HTTP/1.1 200")
 
@@ -99,7 +99,7 @@ def test_an_upgrade_to_http2(server: Server) -> None:
     peer = h2.connection.H2Connection()
     settings = peer.initiate_upgrade_connection()
     assert settings is not None
-    head = [b"GET /version HTTP/1.1", b"Host: orion", b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c"]
+    head = [b"GET /version HTTP/1.1", b"Host: localhost", b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c"]
     with _connection(server) as client:
         client.sendall(b"\r\n".join([*head, b"HTTP2-Settings: " + settings, b"", b""]))
         assert _until(client, b"\r\n\r\n").startswith(b"HTTP/1.1 101")

@@ -54,4 +54,6 @@ def test_everything_else_goes_on_with_its_body() -> None:
     for sent in map(json.dumps, others):
         assert client().post("/query-stream", content=sent).json() == {"got": sent}
     assert client().post("/query-stream", content="no json").json() == {"got": "no json"}
+    for sent in ("[" * 19_000, json.dumps({"sql": "known", "ignored": "x" * 30_000})):  # deep, and long
+        assert client().post("/query-stream", content=sent).json() == {"got": sent}
     assert client().get("/query-stream").status_code == 405

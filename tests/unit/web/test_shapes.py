@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 
 from orion.errors import BindError, ExternalError, NotFound, OrionError
 from orion.plan.catalog import Catalog
@@ -19,7 +21,7 @@ from orion.web.command_status import CommandStatuses
 from orion.web.questions import Answer, Question, asked, dumped, read
 from orion.web.routes.inserts_stream import Lines
 from orion.web.routes.ws_query import reason_of
-from orion.web.shapes import ARRAY, DELIMITED, STREAMED, Shape, pieces, whole
+from orion.web.shapes import ARRAY, DELIMITED, STREAMED, Rows, Shape, pieces, whole
 
 COLUMNS = (("K", Scalar.STRING), ("v w", Scalar.INTEGER))
 
@@ -86,14 +88,40 @@ def test_a_pull_query_is_answered_by_its_result() -> None:
     app.state.gateway = SimpleNamespace(run=run)
 
     async def collect(shape: Shape) -> list[str]:
-        made = await asked(app, read('{"sql": "SELECT k FROM t;", "properties": {"a": "b"}}', Question))
+        question = read('{"sql": "SELECT k FROM t;", "properties": {"a": "b"}}', Question)
+        made = await asked(app, question, asyncio.Event().wait)
         return [piece async for piece in pieces(made, shape, single=False)]
 
     head, rows = asyncio.run(collect(DELIMITED))
     assert (json.loads(head)["queryId"], rows) == (None, '["a"]\n[null]\n')
-    assert given == [("SELECT k FROM t;", {"a": "b"}, {})]
+    assert [one[:3] for one in given] == [("SELECT k FROM t;", {"a": "b"}, {})]
     for shape in (DELIMITED, ARRAY, STREAMED):
         assert whole(found, shape).decode() == "".join(asyncio.run(collect(shape)))
+
+
+def test_a_pull_query_ends_when_who_asked_is_gone() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def query(*asked: Any) -> Any:
+        with asked[3].ended_by(ended.set):
+            begun.set()
+            assert ended.wait(60)
+            raise RuntimeError("as an engine tells that it was cancelled")
+
+    app = FastAPI()
+    app.state.orion = SimpleNamespace(query=query)
+    app.state.gateway = SimpleNamespace(run=asyncio.to_thread)
+
+    async def leave() -> None:
+        await asyncio.to_thread(begun.wait, 60)
+
+    with pytest.raises(ExternalError) as raised:
+        asyncio.run(_asked(app, leave))
+    assert (raised.value.code, ended.is_set()) == ("CLIENT_LEFT", True)
+
+
+async def _asked(app: FastAPI, leave: Callable[[], Awaitable[None]]) -> Any:
+    return await asked(app, read('{"sql": "SELECT k FROM t;"}', Question), leave)
 
 
 def test_a_question_has_the_names_of_either_api() -> None:
@@ -167,3 +195,12 @@ def test_a_line_that_never_ends_is_refused() -> None:
 
     with pytest.raises(OrionError, match="more than 1000 bytes"):
         asyncio.run(collect())
+
+
+def test_rows_that_may_be_old_come_with_a_warning() -> None:
+    request = SimpleNamespace(scope={"http_version": "1.1"})
+    fresh = Rows(answer('["a", 1]'), DELIMITED, cast(Request, request))
+    assert "Orion-Warning" not in fresh.headers
+    told = ("The table T has stopped: no space\nleft", "größer")
+    stale = Rows(replace(answer('["a", 1]'), warnings=told), DELIMITED, cast(Request, request))
+    assert stale.headers["Orion-Warning"] == "The table T has stopped: no space left | gr??er"

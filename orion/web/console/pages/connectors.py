@@ -7,13 +7,15 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from orion.plan.connectors import Offset, Task
-from orion.plan.sources import Direction
+from orion.plan.sources import Direction, Wanted
 from orion.web.console import amounts, markup, tables
 from orion.web.console.connector_form import draw_form, plugin_tiles
 from orion.web.console.dialogs import sure
 from orion.web.console.page import Page
 from orion.web.console.questions import connectors
 from orion.web.console.questions.connectors import Row
+from orion.web.console.questions.health import why_no_lag, why_unknown
+from orion.web.console.questions.pulse import sum_known
 from orion.web.console.view import View, button, heading, html, panel, replace_with, tell, told, toolbar
 
 
@@ -25,39 +27,50 @@ async def draw_list(view: View) -> None:
         button("New connector", lambda: view.go("connectors", "new"), tone="primary", picture="plus")
     with panel():
         none = "New connector shows what they can be made of."
+        topics: frozenset[str] | None = None
         table = tables.Table(
-            COLUMNS,
+            _columns_of(lambda: topics),
             search=lambda r: f"{r.name} {r.plugin} {r.state}",
             empty=markup.empty("No connectors", none, "connectors"),
             acted=lambda what, name: steer(view, what, name, refresh),
         )
 
     async def refresh() -> None:
-        reading = await view.desk.reading()
+        nonlocal topics
+        reading, topics = await view.desk.reading(), await view.desk.topic_names()
         table.show(await view.ask(connectors.rows, view.orion, reading))
 
     await refresh()
     view.every(2.0, refresh)
 
 
-def _rate(row: Row) -> float:
-    return sum(j.rate_in if row.described.direction is Direction.SINK else j.rate_out for j in row.jobs)
+def _rate(row: Row) -> float | None:
+    return sum_known(j.rate_in if row.described.direction is Direction.SINK else j.rate_out for j in row.jobs)
+
+
+def _or_dash(row: Row, shown: str) -> str:
+    unknown = next((job for job in row.jobs if job.rate_in is None or job.status.lag is None), None)
+    return markup.or_dash(shown, why_unknown(unknown))
 
 
 def _letters(row: Row) -> int:
     return sum(job.status.dead_letters for job in row.jobs)
 
 
-COLUMNS: tuple[tables.Column[Row], ...] = (
-    tables.Column("Connector", lambda r: markup.link(r.name, "connectors", r.name), lambda r: r.name, "mono"),
-    tables.Column("State", lambda r: markup.state(r.state), lambda r: r.state),
-    tables.Column("Kind", lambda r: f"{markup.tag(r.plugin)} {markup.muted(r.described.direction.value.lower())}"),
-    tables.Column("Topics", lambda r: " ".join(markup.link(t, "topics", t) for t in r.topics[:3]), None, "mono"),
-    tables.Column("Rows", lambda r: amounts.rate(_rate(r)), _rate, "num"),
-    tables.Column("Dead letters", lambda r: amounts.count(_letters(r)), _letters, "num"),
-    tables.Column("Error", lambda r: markup.text((r.error or "").split("\n")[0]), None, "wide"),
-    tables.Column("", lambda r: _buttons(r), None, "acts"),
-)
+def _columns_of(known: Callable[[], frozenset[str] | None]) -> tuple[tables.Column[Row], ...]:
+    def topics(row: Row) -> str:
+        return " ".join(markup.link_known(t, known(), "topics", t) for t in row.topics[:3])
+
+    return (
+        tables.Column("Connector", lambda r: markup.link(r.name, "connectors", r.name), lambda r: r.name, "mono"),
+        tables.Column("State", lambda r: markup.state(r.state), lambda r: r.state),
+        tables.Column("Kind", lambda r: f"{markup.tag(r.plugin)} {markup.muted(r.described.direction.value.lower())}"),
+        tables.Column("Topics", topics, None, "mono"),
+        tables.Column("Rows", lambda r: _or_dash(r, amounts.rate(_rate(r))), _rate, "num"),
+        tables.Column("Dead letters", lambda r: amounts.count(_letters(r)), _letters, "num"),
+        tables.Column("Error", lambda r: markup.text((r.error or "").split("\n")[0]), None, "wide"),
+        tables.Column("", lambda r: _buttons(r), None, "acts"),
+    )
 
 
 def _buttons(row: Row) -> str:
@@ -67,9 +80,10 @@ def _buttons(row: Row) -> str:
         if idle
         else markup.act("pause", row.name, "Pause", picture="pause")
     )
+    # One that is paused has nothing to restart.
     return (
         first
-        + markup.act("restart", row.name, "Restart", picture="restart")
+        + ("" if idle else markup.act("restart", row.name, "Restart", picture="restart"))
         + markup.act("drop", row.name, "Drop", picture="trash", tone="danger")
     )
 
@@ -97,12 +111,14 @@ async def draw_one(view: View) -> None:
     with toolbar():
         state = html("")
         html("", classes="o-spacer")
-        for what, label, picture in (
-            ("pause", "Pause", "pause"),
-            ("resume", "Resume", "play"),
-            ("restart", "Restart", "restart"),
-        ):
-            button(label, partial(steer, view, what, name, lambda: refresh()), picture=picture)
+        steering = {
+            what: button(label, partial(steer, view, what, name, lambda: refresh()), picture=picture)
+            for what, label, picture in (
+                ("pause", "Pause", "pause"),
+                ("resume", "Resume", "play"),
+                ("restart", "Restart", "restart"),
+            )
+        }
         button("Drop", partial(_drop, view, name), tone="danger", picture="trash")
     trouble = html("")
     tiles = html("", classes="o-tiles")
@@ -116,6 +132,9 @@ async def draw_one(view: View) -> None:
     async def refresh() -> None:
         now = await view.ask(connectors.row, view.orion, name, await view.desk.reading())
         replace_with(state, markup.state(now.state))
+        is_wanted = now.described.wanted is Wanted.RUNNING
+        for what, one in steering.items():
+            one.set_visibility((what == "resume") is not is_wanted)
         replace_with(trouble, _trouble(now))
         replace_with(tiles, _tiles(now))
         tasks.show(now.described.tasks)
@@ -147,14 +166,17 @@ def _trouble(row: Row) -> str:
 
 
 def _tiles(row: Row) -> str:
-    lags = [j.status.lag for j in row.jobs if j.status.lag is not None]
+    lag = sum_known(j.status.lag for j in row.jobs)
     is_sink = row.described.direction is Direction.SINK
-    moved = sum(j.status.rows_in if is_sink else j.status.rows_out for j in row.jobs)
+    counted = all(j.is_measured for j in row.jobs)
+    moved = sum(j.status.rows_in if is_sink else j.status.rows_out for j in row.jobs) if counted else None
+    letters = _letters(row) if counted else None
+    told = "records not read yet" if is_sink else "a source reads no topic"
     return "".join(
         (
-            markup.tile("Rows", amounts.short(moved), amounts.rate(_rate(row))),
-            markup.tile("Lag", amounts.short(sum(lags) if lags else None), "records not read yet"),
-            markup.tile("Dead letters", amounts.short(_letters(row)), "refused or unreadable"),
+            markup.tile("Rows", _or_dash(row, amounts.short(moved)), _or_dash(row, amounts.rate(_rate(row)))),
+            markup.tile("Lag", markup.or_dash(amounts.short(lag), why_no_lag(row.jobs[0] if row.jobs else None)), told),
+            markup.tile("Dead letters", _or_dash(row, amounts.short(letters)), "refused or unreadable"),
             markup.tile("Restarts", amounts.short(sum(j.status.restarts for j in row.jobs)), "since the start"),
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 
 from orion.hub.dead_letters import Letter, Summary
@@ -49,6 +50,7 @@ COLUMNS: tuple[tables.Column[Summary], ...] = (
 async def draw_one(view: View) -> None:
     name, code = view.path["name"], view.query.get("code", "")
     found = await view.ask(dead_letters.box, view.orion, name, code)
+    topics = await view.desk.topic_names()
     heading(name, above=markup.link("Dead letters", "dead-letters"))
     about = html("", classes="o-about")
     with toolbar():
@@ -57,9 +59,9 @@ async def draw_one(view: View) -> None:
         send = button(label, partial(replay_dialog, view, name, Choice(code)), tone="primary", picture="send")
     with panel("Why"):
         causes = tables.Table(_causes(name), empty=markup.empty("No dead letters", "", "check"))
-    with panel("Newest letters", note=markup.muted(f"up to {dead_letters.KEPT}")):
+    with panel("Newest letters", note=markup.muted(f"by their time, up to {dead_letters.KEPT}")):
         table = tables.Table(
-            _letters(),
+            _letters(topics),
             search=lambda one: f"{one.code} {one.reason} {_value(one)}",
             empty=markup.empty("Nothing here", ""),
             acted=lambda _, which: _repair(view, found, which),
@@ -67,7 +69,7 @@ async def draw_one(view: View) -> None:
 
     def show() -> None:
         replace_with(about, _about(found))
-        send.set_visibility(found.waiting > 0)
+        send.set_visibility(found.sendable > 0)
         causes.show(found.causes)
         table.show(found.letters)
 
@@ -81,6 +83,8 @@ async def draw_one(view: View) -> None:
 
 
 def _about(found: Box) -> str:
+    if not found.has_topic:
+        return "It has met no record that it couldn't use: there is no dead-letter topic of it yet."
     topic = markup.link(f"dlq.{found.name}", "topics", f"dlq.{found.name}")
     return f"{amounts.count(found.total)} letters, {amounts.count(found.waiting)} not sent back · topic {topic}"
 
@@ -101,11 +105,11 @@ def _causes(name: str) -> tuple[tables.Column[Cause], ...]:
     )
 
 
-def _letters() -> tuple[tables.Column[Letter], ...]:
+def _letters(topics: Container[str] | None) -> tuple[tables.Column[Letter], ...]:
     return (
         tables.Column("When", lambda one: markup.text(amounts.moment(one.record.timestamp)), None, "mono"),
         tables.Column("Code", lambda one: markup.tag(one.code, "warn", one.reason)),
-        tables.Column("From", lambda one: _origin(one), None, "mono"),
+        tables.Column("From", lambda one: _origin(one, topics), None, "mono"),
         tables.Column("Attempt", lambda one: amounts.count(one.attempt), lambda one: one.attempt, "num"),
         tables.Column("Value", lambda one: markup.text(_value(one)[:200]), None, "data"),
         tables.Column("", _way, None, "acts"),
@@ -116,12 +120,14 @@ def _value(letter: Letter) -> str:
     return plain(letter.record.value).text
 
 
-def _origin(letter: Letter) -> str:
+def _origin(letter: Letter, topics: Container[str] | None) -> str:
     origin = letter.origin
     if origin is None:
         return markup.muted("made by the query")
     where = {"partition": origin.partition, "from_": f"offset:{origin.offset}"}
-    return markup.link(f"{origin.topic}/{origin.partition}/{origin.offset}", "topics", origin.topic, **where)
+    if topics is not None and origin.topic not in topics:
+        return markup.link_known(origin, ())
+    return markup.link(origin, "topics", origin.topic, **where)
 
 
 def _way(letter: Letter) -> str:

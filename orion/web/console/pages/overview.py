@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from orion.web.console import amounts, charts, markup, tables
 from orion.web.console.icons import icon
 from orion.web.console.page import Page
-from orion.web.console.questions.health import Finding, Health, health, where
+from orion.web.console.questions.health import Finding, Health, health, where, why_no_lag, why_unknown
 from orion.web.console.questions.pulse import Job, Pulse, Reading
 from orion.web.console.view import View, heading, html, panel, replace_with
 
+_UNKNOWN = 5  # that are told of one by one
 _LINES = 6  # more than that nobody tells apart
 
 
@@ -43,15 +46,21 @@ def _name(job: Job) -> str:
     return f'<a class="o-link o-mono" href="{markup.text(where(job))}">{markup.text(job.status.id)}</a>'
 
 
+def _or_dash(job: Job, shown: str) -> str:
+    return markup.or_dash(shown, why_unknown(job))
+
+
 COLUMNS: tuple[tables.Column[Job], ...] = (
     tables.Column("Name", _name, lambda j: j.status.id),
     tables.Column("State", lambda j: markup.state(j.status.state), lambda j: j.status.state),
     tables.Column("Writes", lambda j: markup.mono(j.status.sink), lambda j: j.status.sink),
-    tables.Column("Read", lambda j: amounts.rate(j.rate_in), lambda j: j.rate_in, "num"),
-    tables.Column("Lag", lambda j: amounts.count(j.status.lag), lambda j: j.status.lag, "num"),
+    tables.Column("Read", lambda j: _or_dash(j, amounts.rate(j.rate_in)), lambda j: j.rate_in, "num"),
+    tables.Column(
+        "Lag", lambda j: markup.or_dash(amounts.count(j.status.lag), why_no_lag(j)), lambda j: j.status.lag, "num"
+    ),
     tables.Column(
         "Freshness",
-        lambda j: amounts.duration(j.status.freshness_ms),
+        lambda j: _or_dash(j, amounts.duration(j.status.freshness_ms)),
         lambda j: j.status.freshness_ms,
         "num",
         "from the newest event's time to when its result could be read",
@@ -68,39 +77,30 @@ def _letters(job: Job) -> str:
 
 
 def tiles_of(reading: Reading, pulse: Pulse, found: Health) -> str:
-    """The five numbers at the top."""
-    states = [j.status.state for j in reading.jobs.values()]
-    running, total = states.count("RUNNING"), len(states)
-    paused = states.count("PAUSED")
-    fresh = [j.status.freshness_ms for j in reading.jobs.values() if j.status.freshness_ms is not None]
-    lag = pulse.series(lambda r: r.lag)
+    """The five numbers at the top. A sum of which a part isn't known isn't known, and says whose."""
+    jobs = list(reading.jobs.values())
+    states = Counter(j.status.state for j in jobs)
+    others = [f"{states[s]} {s.lower()}" for s in sorted(states) if s != "RUNNING"]
+    fresh = [j.status.freshness_ms for j in jobs if j.status.freshness_ms is not None]
+    stalest = f"stalest {amounts.duration(max(fresh))}" if fresh else "records not read yet"
+    lag, rate_in, rate_out = (
+        _sum(amounts.short(reading.lag), [j for j in jobs if j.has_lag and j.status.lag is None], stalest),
+        _sum(amounts.rate(reading.rate_in), [j for j in jobs if j.is_measured and j.rate_in is None], "all queries"),
+        _sum(amounts.rate(reading.rate_out), [j for j in jobs if j.is_measured and j.rate_out is None], "results"),
+    )
+    series = pulse.series
     return "".join(
         (
             markup.tile(
                 "Running",
-                f"{running}<small> of {total}</small>",
-                f"{paused} paused" if paused else "queries and connectors",
+                f"{states['RUNNING']}<small> of {len(jobs)}</small>",
+                ", ".join(others) or "queries and connectors",
                 tone="bad" if found.bad else "",
                 href="/queries",
             ),
-            markup.tile(
-                "Read",
-                amounts.rate(reading.rate_in),
-                "all queries",
-                spark=charts.spark(pulse.series(lambda r: r.rate_in)),
-            ),
-            markup.tile(
-                "Written",
-                amounts.rate(reading.rate_out),
-                "results",
-                spark=charts.spark(pulse.series(lambda r: r.rate_out), "sky"),
-            ),
-            markup.tile(
-                "Lag",
-                amounts.short(reading.lag),
-                f"stalest {amounts.duration(max(fresh))}" if fresh else "records not read yet",
-                spark=charts.spark(lag, "amber"),
-            ),
+            markup.tile("Read", *rate_in, spark=charts.spark(series(lambda r: r.rate_in))),
+            markup.tile("Written", *rate_out, spark=charts.spark(series(lambda r: r.rate_out), "sky")),
+            markup.tile("Lag", *lag, spark=charts.spark(series(lambda r: r.lag), "amber")),
             markup.tile(
                 "Dead letters",
                 amounts.short(reading.letters),
@@ -112,10 +112,23 @@ def tiles_of(reading: Reading, pulse: Pulse, found: Health) -> str:
     )
 
 
+def _sum(shown: str, unknown: list[Job], note: str) -> tuple[str, str]:
+    """What a tile shows, and under it: how many of them aren't known."""
+    if not shown.startswith(amounts.NONE) or not unknown:
+        return shown, note
+    names = ", ".join(job.status.id for job in unknown[:5]) + (" …" if len(unknown) > 5 else "")
+    return markup.or_dash(shown, f"It isn't known of {names}."), f"not known of {len(unknown)}"
+
+
 def findings_of(found: Health) -> str:
-    if not found.findings:
-        return ""
-    return f'<section class="o-panel o-findings">{"".join(map(_finding, found.findings))}</section>'
+    rows = [*map(_finding, found.findings), *map(_unknown, found.unknown[:_UNKNOWN])]
+    return f'<section class="o-panel o-findings">{"".join(rows)}</section>' if rows else ""
+
+
+def _unknown(told: str) -> str:
+    text = markup.text(told[:1].upper() + told[1:])
+    note = "It isn't known yet whether all is well."
+    return f'<a class="o-finding o-finding--busy" href="/">{icon("restart")}<div><b>{text}</b></div><em>{note}</em></a>'
 
 
 def _finding(one: Finding) -> str:

@@ -6,12 +6,16 @@ from functools import partial
 
 from nicegui import ui
 
+from orion.runtime.failures import Failure
 from orion.web.console import amounts, charts, markup, tables
 from orion.web.console.dialogs import sure
 from orion.web.console.page import Page
 from orion.web.console.questions import queries
+from orion.web.console.questions.health import CAUSES, why_unknown
 from orion.web.console.questions.queries import Detail, Row
-from orion.web.console.view import View, button, heading, html, panel, replace_with, tell, told, toolbar
+from orion.web.console.view import View, button, heading, html, panel, replace_with, tell, told, toolbar, warning_box
+
+IDLE = ("PAUSED", "ERROR", "STOPPED")
 
 
 async def draw_list(view: View) -> None:
@@ -40,14 +44,18 @@ def _status(row: Row, name: str) -> int | None:
     return found
 
 
+def _or_dash(row: Row, shown: str) -> str:
+    return markup.or_dash(shown, why_unknown(row.job))
+
+
 COLUMNS: tuple[tables.Column[Row], ...] = (
     tables.Column("Query", lambda r: markup.link(r.query.id, "queries", r.query.id), lambda r: r.query.id, "mono"),
     tables.Column("State", lambda r: markup.state(r.state), lambda r: r.state),
     tables.Column("Writes", lambda r: markup.link(r.query.sink.name, "sources", r.query.sink.name), None, "mono"),
     tables.Column("Lane", lambda r: markup.tag(r.query.guarantee.value), lambda r: r.query.guarantee.value),
-    tables.Column("Read", lambda r: amounts.rate(r.job.rate_in if r.job else None), None, "num"),
-    tables.Column("Written", lambda r: amounts.rate(r.job.rate_out if r.job else None), None, "num"),
-    tables.Column("Lag", lambda r: amounts.count(_status(r, "lag")), lambda r: _status(r, "lag"), "num"),
+    tables.Column("Read", lambda r: _or_dash(r, amounts.rate(r.job.rate_in if r.job else None)), None, "num"),
+    tables.Column("Written", lambda r: _or_dash(r, amounts.rate(r.job.rate_out if r.job else None)), None, "num"),
+    tables.Column("Lag", lambda r: _or_dash(r, amounts.count(_status(r, "lag"))), lambda r: _status(r, "lag"), "num"),
     tables.Column("Restarts", lambda r: amounts.count(_status(r, "restarts")), None, "num"),
     tables.Column("", lambda r: _buttons(r), None, "acts"),
 )
@@ -55,7 +63,7 @@ COLUMNS: tuple[tables.Column[Row], ...] = (
 
 def _buttons(row: Row) -> str:
     name = row.query.id
-    going = row.state in ("RUNNING", "STARTING", "RESTARTING", "WAITING")
+    going = row.state not in IDLE
     first = (
         markup.act("pause", name, "Pause", picture="pause")
         if going
@@ -94,6 +102,7 @@ async def draw_one(view: View) -> None:
         button("Terminate", partial(_terminate, view, found.query.id), tone="danger", picture="trash")
     trouble = html("")
     tiles = html("", classes="o-tiles")
+    failures = html("")
     with panel("Rows a second", classes="o-half"):
         rates = charts.TimeChart("/s", height="180px")
     with panel("Lag", classes="o-half"):
@@ -107,10 +116,11 @@ async def draw_one(view: View) -> None:
         reading = await view.desk.reading()
         row = Row(found.query, reading.jobs.get(found.query.id))
         replace_with(state, markup.state(row.state))
-        idle = row.state in ("PAUSED", "ERROR", "STOPPED")
+        idle = row.state in IDLE
         pause.set_visibility(not idle)
         resume.set_visibility(idle or (row.job is not None and row.job.status.warning is not None))
         replace_with(trouble, _trouble(row))
+        replace_with(failures, failures_html(row))
         replace_with(tiles, _tiles(row))
         pulse, name = view.desk.pulse, found.query.id
         rates.show(
@@ -149,11 +159,15 @@ def _about(found: Detail) -> None:
 
 
 def _trouble(row: Row) -> str:
-    if row.job is None or not (row.job.status.error or row.job.status.warning):
+    if row.job is None:
+        return warning_box("<b>It isn't running.</b><p>The catalog has it, and nothing runs for it.</p>")
+    status = row.job.status
+    if not (status.error or status.warning):
         return ""
-    status, tone = row.job.status, "bad" if row.job.status.error else "warn"
-    text = markup.text(status.error or status.warning)
-    return f'<div class="o-error o-error--{tone}" role="alert"><pre>{text}</pre></div>'
+    tone, text = "bad" if status.error else "warn", markup.text(status.error or status.warning)
+    next_try = status.next_try_at
+    when = f"<p>The next try: {amounts.ago(round(next_try * 1000))}.</p>" if next_try is not None else ""
+    return f'<div class="o-error o-error--{tone}" role="alert"><div><pre>{text}</pre>{when}</div></div>'
 
 
 def _tiles(row: Row) -> str:
@@ -162,14 +176,48 @@ def _tiles(row: Row) -> str:
     status = row.job.status
     return "".join(
         (
-            markup.tile("Lag", amounts.short(status.lag), "records not read yet"),
-            markup.tile("Freshness", amounts.duration(status.freshness_ms), "newest event to its result"),
-            markup.tile("Rows in", amounts.short(status.rows_in), amounts.rate(row.job.rate_in)),
-            markup.tile("Rows out", amounts.short(status.rows_out), amounts.rate(row.job.rate_out)),
+            markup.tile("Lag", _or_dash(row, amounts.short(status.lag)), "records not read yet"),
+            markup.tile(
+                "Freshness", _or_dash(row, amounts.duration(status.freshness_ms)), "newest event to its result"
+            ),
+            markup.tile("Rows in", amounts.short(status.rows_in), _or_dash(row, amounts.rate(row.job.rate_in))),
+            markup.tile("Rows out", amounts.short(status.rows_out), _or_dash(row, amounts.rate(row.job.rate_out))),
             markup.tile("Dead letters", amounts.short(status.dead_letters), f"{amounts.count(status.late)} late rows"),
-            markup.tile("Batches", amounts.short(status.batches), f"{status.restarts} restarts"),
+            markup.tile("Batches", amounts.short(status.batches), _since(row)),
+            markup.tile("Restarts", amounts.short(status.restarts), _restarted(row), tone="bad" if _fails(row) else ""),
         )
     )
+
+
+def _since(row: Row) -> str:
+    began = row.job.status.running_since if row.job else None
+    return "not running" if began is None else f"running since {amounts.moment(round(began * 1000), date=False)[:8]}"
+
+
+def _restarted(row: Row) -> str:
+    times = row.job.status.restarted_at if row.job else ()
+    return f"the last {amounts.ago(round(times[-1] * 1000))}" if times else "since the start"
+
+
+def _fails(row: Row) -> bool:
+    return row.state in ("FAILING", "RESTARTING", "ERROR")
+
+
+def failures_html(row: Row) -> str:
+    """The last failures, the newest first: when, what, and what caused it."""
+    if row.job is None or not row.job.status.failures:
+        return ""
+    status = row.job.status
+    columns: tuple[tables.Column[Failure], ...] = (
+        tables.Column("When (UTC)", lambda f: markup.text(amounts.moment(round(f.at * 1000))), None, "mono"),
+        tables.Column("Cause", lambda f: markup.text(CAUSES.get(f.cause.value, f.cause.value.lower()))),
+        tables.Column("Error", lambda f: markup.text(f.error), None, "wide"),
+    )
+    times = ", ".join(amounts.moment(round(at * 1000), date=False)[:8] for at in status.restarted_at[-8:])
+    note = f"started again at {times}" if times else ""
+    head = f'<div class="o-panel__head"><h2>Failures</h2><span>{markup.muted(note)}</span></div>'
+    place = f'<div class="o-table-place">{tables.rendered(columns, status.failures[::-1])}</div>'
+    return f'<section class="o-panel">{head}{place}</section>'
 
 
 async def _terminate(view: View, name: str) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from nicegui import ui
 
-from orion.errors import NotFound, OrionError
+from orion.errors import NotFound
 from orion.web.console import amounts, highlighting, markup, tables
-from orion.web.console.dialogs import sure
+from orion.web.console.dialogs import say_why_not, sure
+from orion.web.console.forms import form_dialog
 from orion.web.console.page import Page
 from orion.web.console.questions import schemas
 from orion.web.console.questions.schemas import Entry, Verdict
-from orion.web.console.view import View, button, error_box, heading, html, panel, replace_with, tell, told, toolbar
+from orion.web.console.view import View, button, heading, html, panel, tell, told, toolbar
 
+T = TypeVar("T")
 _KINDS = {"AVRO": "Avro", "JSON": "JSON Schema", "PROTOBUF": "Protobuf"}
 
 
@@ -54,7 +58,8 @@ async def draw_one(view: View) -> None:
     before = _version(versions, view.query.get("against"))
     topic = subject.rpartition("-")[0]
     about = f"{_KINDS.get(shown.type, shown.type)} · compatibility {markup.tag(level)}"
-    if topic:
+    known = await view.desk.topic_names()
+    if topic and (known is None or topic in known):
         about += f" · topic {markup.link(topic, 'topics', topic)}"
     heading(subject, about, above=markup.link("Schemas", "schemas"))
     with toolbar():
@@ -65,7 +70,8 @@ async def draw_one(view: View) -> None:
         tables.Table(_columns(subject, shown, before)).show(versions)
     title = f"Version {before.version} to {shown.version}" if before else f"Version {shown.version}"
     with panel(title, note=markup.muted(f"id {shown.id}")):
-        html(f'<pre class="o-code">{_compared(before, shown) if before else _text(shown)}</pre>')
+        text = markup.lines_html(schemas.difference(before, shown)) if before else _text(shown)
+        html(f'<pre class="o-code">{text}</pre>')
 
 
 def _version(versions: list[Entry], wanted: str | None) -> Entry | None:
@@ -93,20 +99,9 @@ def _text(entry: Entry) -> str:
     return markup.text(text) if entry.type == "PROTOBUF" else highlighting.json_text(text)
 
 
-def _compared(before: Entry, after: Entry) -> str:
-    """What went in red, what came in green."""
-    tags = {"-": "del", "+": "ins"}
-    lines = schemas.difference(before, after)
-    told_lines = (
-        f"<{tags[sign]}>{sign} {markup.text(line)}</{tags[sign]}>" if sign in tags else f"  {markup.text(line)}\n"
-        for sign, line in lines
-    )
-    return "".join(told_lines)
-
-
 async def register_dialog(view: View, entry: Entry | None = None) -> None:
     """Write a schema, ask whether it may follow, register it."""
-    with ui.dialog() as dialog, ui.element("div").classes("o-dialog o-dialog--wide"):
+    with form_dialog(wide=True) as form:
         html(f"<h2>{'New version of ' + markup.text(entry.subject) if entry else 'Register a schema'}</h2>")
         subject = ui.input(label="Subject, such as orders-value", value=entry.subject if entry else "")
         kind = ui.select(_KINDS, value=entry.type if entry else "AVRO", label="Type")
@@ -116,39 +111,26 @@ async def register_dialog(view: View, entry: Entry | None = None) -> None:
             field.props("dense outlined").classes("o-input")
         if entry:
             subject.props("readonly")
-        place = html("")
 
-        async def check() -> bool:
+        def asked(what: Callable[[str, str, str], T]) -> Callable[[], T]:
+            return partial(what, subject.value or "", str(kind.value), text.value or "")
+
+        async def check() -> None:
             try:
-                asked = partial(schemas.shelf(view.orion).check, subject.value or "", str(kind.value), text.value or "")
-                verdict = await view.ask(asked)
+                verdict = await view.ask(asked(schemas.shelf(view.orion).check))
             except NotFound:
                 verdict = Verdict(True)
-            except OrionError as error:
-                replace_with(place, error_box(error))
-                return False
-            replace_with(place, verdict_html(verdict))
-            return verdict.fits
+            form.say(verdict_html(verdict))
 
         async def register() -> None:
-            try:
-                made = partial(
-                    schemas.shelf(view.orion).register, subject.value or "", str(kind.value), text.value or ""
-                )
-                number = await view.ask(made)
-            except OrionError as error:
-                replace_with(place, error_box(error))
-                return
-            dialog.close()
+            number = await view.ask(asked(schemas.shelf(view.orion).register))
+            form.close()
             tell(f"Registered under {subject.value} with the id {number}.")
             view.go("schemas", subject.value, id=number)
 
-        with ui.element("div").classes("o-dialog__buttons"):
-            button("Cancel", dialog.close)
-            button("Check compatibility", check)
-            button("Register", register, tone="primary")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+        with form.buttons():
+            form.button("Check compatibility", check)
+            form.button("Register", register, tone="primary")
 
 
 def verdict_html(verdict: Verdict) -> str:
@@ -159,6 +141,13 @@ def verdict_html(verdict: Verdict) -> str:
 
 
 async def _delete(view: View, subject: str, count: int) -> None:
+    why = await view.ask(lambda: schemas.shelf(view.orion).referring_subjects(subject))
+    if why:
+        names = ", ".join(map(markup.mono, why))
+        await say_why_not(
+            f"{subject} can't be deleted", f"<p>Other schemas refer to it, and have to go first: {names}.</p>"
+        )
+        return
     lost = (
         f"<p>All {count} versions are hidden, and nothing new is compared with them. Records keep their schemas: ids "
         "stay known, and the same schema can be registered again.</p>"

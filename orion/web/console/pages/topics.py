@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from orion.hub.groups import GroupDetail
 from orion.hub.inspection import Setting
 from orion.hub.topics import Partition
 from orion.web.console import amounts, markup, tables
-from orion.web.console.dialogs import sure
+from orion.web.console.dialogs import say_why_not, sure
 from orion.web.console.page import Page, address
 from orion.web.console.producing import produce_dialog
 from orion.web.console.questions import topics
+from orion.web.console.questions.groups import lag_of
 from orion.web.console.questions.topics import Detail, Row
 from orion.web.console.record_browser import RecordBrowser
 from orion.web.console.topic_changing import OWN, partitions_dialog, setting_dialog
@@ -20,6 +22,7 @@ from orion.web.console.topic_making import create_dialog
 from orion.web.console.view import View, button, heading, html, panel, tell, told, toolbar
 
 _FRESH_S = 4.0
+_SIZES_S = 15.0
 
 
 # ---- the list ----------------------------------------------------------------------------------------------------
@@ -40,20 +43,19 @@ async def draw_list(view: View) -> None:
         )
 
     async def refresh() -> None:
-        rows = await view.desk.shared("topics", _FRESH_S, lambda: topics.listing(view.orion))
-        table.show([row for row in rows if not own or row.kind != "internal"])
+        desk = view.desk
+        found = await desk.shared("topics", _FRESH_S, lambda: topics.listing(view.orion))
+        sizes = await desk.shared("topic sizes", _SIZES_S, lambda: topics.sizes(view.orion))
+        rows = [replace(row, bytes=sizes.get(row.name)) for row in found if not own or row.kind != "internal"]
+        table.show(topics.with_rates(desk.topic_ends, rows))
         unknown = [row for row in table.visible if row.records is None]
         if unknown:  # too many to count all of them: those that are seen
             counted = await view.ask(topics.counts, view.orion, unknown)
-            table.show([_counted(row, counted) for row in rows if not own or row.kind != "internal"])
+            table.show(topics.with_rates(desk.topic_ends, [counted.get(row.name, row) for row in rows]))
 
     await refresh()
     table.filter(search.value or "")
     view.every(5.0, refresh)
-
-
-def _counted(row: Row, counted: dict[str, int]) -> Row:
-    return Row(row.topic, row.kind, row.sources, counted.get(row.name, row.records))
 
 
 def _words(row: Row) -> str:
@@ -67,6 +69,10 @@ COLUMNS: tuple[tables.Column[Row], ...] = (
     tables.Column("Partitions", lambda r: amounts.count(r.topic.partitions), lambda r: r.topic.partitions, "num"),
     tables.Column("Replicas", lambda r: amounts.count(r.topic.replication), lambda r: r.topic.replication, "num"),
     tables.Column("Records", lambda r: amounts.count(r.records), lambda r: r.records, "num", "offsets it holds now"),
+    tables.Column("Rate", lambda r: amounts.rate(r.rate), lambda r: r.rate, "num", "records a second, as they come"),
+    tables.Column(
+        "Size", lambda r: amounts.size(r.bytes), lambda r: r.bytes, "num", "on the disk of an embedded broker"
+    ),
 )
 
 
@@ -81,7 +87,7 @@ async def draw_one(view: View) -> None:
     tab = view.query.get("tab", "records")
     with toolbar():
         html(_tabs(name, tab), classes="o-spacer")
-        button("Produce", partial(produce_dialog, view, found), picture="send")
+        button("Produce", partial(produce_dialog, view, name, found.sources), picture="send")
         button("Delete", partial(_delete, view, found), tone="danger", picture="trash")
     if kind == "dead letters":
         html(_to_letters(name))
@@ -121,7 +127,7 @@ def _to_letters(name: str) -> str:
 
 
 async def _records(view: View, found: Detail) -> None:
-    await RecordBrowser(view, found.topic.topic.name, len(found.topic.partitions)).draw()
+    await RecordBrowser(view, found.topic.topic.name, len(found.topic.partitions), found.sources).draw()
 
 
 async def _partitions(view: View, found: Detail) -> None:
@@ -166,8 +172,8 @@ async def _consumers(view: View, found: Detail) -> None:
     view.every(5.0, refresh)
 
 
-def lag_in(group: GroupDetail, topic: str) -> int:
-    return sum(part.lag or 0 for part in group.progress if part.topic == topic)
+def lag_in(group: GroupDetail, topic: str) -> int | None:
+    return lag_of(part for part in group.progress if part.topic == topic)
 
 
 async def _settings(view: View, found: Detail) -> None:
@@ -193,6 +199,9 @@ def _origin(setting: Setting) -> str:
 
 async def _delete(view: View, found: Detail) -> None:
     name = found.topic.topic.name
+    if found.topic.topic.internal:
+        await say_why_not(f"{name} can't be deleted", "<p>It is a topic of Kafka's own, and the brokers keep it.</p>")
+        return
     uses = [f"{kind} {markup.mono(who)}" for kind, who in (*found.readers, *found.writers)]
     used = f"<p>It is in use by {', '.join(uses)}, which will fail.</p>" if uses else ""
     lost = f"<p>All <b>{amounts.count(found.records)} records</b> are deleted, for everybody, for good.</p>{used}"

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from orion.app import Orion
-from orion.errors import UserError
 from orion.options import Definition, is_secret
 from orion.plan.connectors import Described, Offset, PluginInfo
 from orion.plan.plugins import plugin_of
 from orion.plan.sources import Direction, Wanted
-from orion.web.console.questions.pulse import Job, Reading
+from orion.web.console.questions.pulse import Job, Reading, worst_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,9 @@ class Row:
     @property
     def state(self) -> str:
         """The worst of its tasks' states."""
-        states = {job.status.state for job in self.jobs}
-        worst = next((s for s in ("ERROR", "RESTARTING", "WAITING", "STARTING", "RUNNING") if s in states), "")
-        return worst or self.described.wanted.value
+        if not self.jobs and self.described.wanted is not Wanted.RUNNING:
+            return self.described.wanted.value
+        return worst_state([job.status.state for job in self.jobs])
 
     @property
     def error(self) -> str | None:
@@ -126,8 +125,17 @@ def _text(value: object) -> str:
     return str(value).strip()
 
 
+def check(orion: Orion, plugin: Plugin, name: str, options: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with a form, by field. Raises what `create` would and what is no single field's fault."""
+    found = mistakes(orion, plugin, options)
+    if not name.strip():
+        found["name"] = "It is missing."
+    if not found:
+        orion.connectors.check(name.strip(), dict(options))
+    return found
+
+
 def mistakes(orion: Orion, plugin: Plugin, options: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with a form, by field."""
     told: Mapping[str, Sequence[str]] = orion.connectors.mistakes(plugin.info, options)
     found = {name: " ".join(why) for name, why in told.items()}
     for definition in needed(plugin):
@@ -137,8 +145,6 @@ def mistakes(orion: Orion, plugin: Plugin, options: Mapping[str, str]) -> dict[s
 
 
 def create(orion: Orion, name: str, options: Mapping[str, str]) -> Described:
-    if not name.strip():
-        raise UserError("NAME_MISSING", "The connector needs a name.")
     return orion.connectors.create(name.strip(), dict(options))
 
 

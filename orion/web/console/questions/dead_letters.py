@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Sequence
+import heapq
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orion.app import Orion
 from orion.errors import NotFound, UserError
+from orion.formats.rows.checking import Fault, checker
 from orion.hub.dead_letters import DeadLetters, Letter, Outcome, Repaired, Summary
 from orion.hub.repairs import change, with_fields
+from orion.plan.catalog import Catalog
+from orion.runtime.letter_checks import faults_of, readers, topics_of
+from orion.web.console.questions.comparing import Lines, compare_lines
+from orion.web.console.questions.decoding import plain, pretty
 
 KEPT = 500
 _TOLD = 3
@@ -31,10 +37,12 @@ class Box:
     """The letters of one name: all causes, and the newest letters."""
 
     name: str
-    causes: tuple[Cause, ...]
-    letters: tuple[Letter, ...]
-    total: int
-    waiting: int
+    causes: tuple[Cause, ...] = ()
+    letters: tuple[Letter, ...] = ()
+    total: int = 0
+    waiting: int = 0
+    sendable: int = 0  # of those that wait and are chosen: some can't be sent back at all
+    has_topic: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +75,72 @@ def summaries(orion: Orion) -> list[Summary]:
 
 
 def box(orion: Orion, name: str, code: str = "") -> Box:
-    """Reads all letters of a name, and keeps the newest."""
+    """Reads all letters of a name, and keeps the newest: by their time, whichever partition they are in."""
+    try:
+        letters = list(DeadLetters(orion.kafka).read(name))
+    except NotFound:
+        if not _is_known(orion.engine.catalog, name):
+            raise
+        return Box(name, has_topic=False)  # the topic is made with the first letter
+    return box_of(name, letters, code)
+
+
+def box_of(name: str, letters: Sequence[Letter], code: str = "") -> Box:
     counts: Counter[tuple[str, str]] = Counter()
     waiting: Counter[tuple[str, str]] = Counter()
     stays: dict[tuple[str, str], str | None] = {}
-    newest: deque[Letter] = deque(maxlen=KEPT)
-    for letter in DeadLetters(orion.kafka).read(name):
+    for letter in letters:
         cause = (letter.code, letter.reason)
         counts[cause] += 1
         waiting[cause] += not letter.replayed
         stays[cause] = letter.stays
-        if not code or letter.code == code:
-            newest.appendleft(letter)
+    chosen = [one for one in letters if not code or one.code == code]
+    newest = tuple(heapq.nlargest(KEPT, chosen, key=_when))
+    sendable = sum(not one.replayed and not one.stays for one in chosen)
     causes = tuple(Cause(*c, counts[c], waiting[c], stays[c]) for c, _ in counts.most_common(50))
-    return Box(name, causes, tuple(newest), counts.total(), waiting.total())
+    return Box(name, causes, newest, counts.total(), waiting.total(), sendable)
+
+
+def _when(letter: Letter) -> tuple[int, int, int]:
+    record = letter.record
+    return record.timestamp or 0, record.partition, record.offset
+
+
+def _is_known(catalog: Catalog, name: str) -> bool:
+    """Whether something is there that would have letters of this name."""
+    return name in catalog.connectors or any(query.sink.name == name for query in catalog.queries.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What would be sent, with what is known against it before it goes."""
+
+    repaired: tuple[Repaired, ...]
+    faults: Mapping[str, Fault]  # by the id of a letter that would become one again
+    unchecked: tuple[str, ...] = ()  # topics over which nothing is declared that tells what can be read
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return tuple(topics_of(self.repaired))
+
+    @property
+    def changed(self) -> int:
+        return sum(one.value != one.letter.record.value for one in self.repaired)
+
+
+def review(orion: Orion, name: str, choice: Choice, repair: Repair) -> Review:
+    """The letters that would be sent back, and which of them whoever reads their topic couldn't read either."""
+    catalog, schemas = orion.engine.catalog, orion.engine.schemas
+    found = due(orion, name, choice, repair)
+    topics = topics_of(found)
+    over = {topic: readers(catalog, name, topic) for topic in topics}
+    checks = {topic: [checker(source, schemas.by_id) for source in sources] for topic, sources in over.items()}
+    return Review(tuple(found), faults_of(found, checks), tuple(t for t in topics if not over[t]))
+
+
+def difference(one: Repaired) -> Lines:
+    """Line by line: what the letter holds, and what would be sent."""
+    return compare_lines(pretty(plain(one.letter.record.value)), pretty(plain(one.value)))
 
 
 def due(orion: Orion, name: str, choice: Choice, repair: Repair) -> list[Repaired]:

@@ -30,6 +30,7 @@ class Grid:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     text: str = ""
+    types: tuple[str, ...] = ()  # of the columns, as SQL writes them; of an answer that rows of a query are
 
 
 def grid_of(entity: Entity) -> Grid | None:

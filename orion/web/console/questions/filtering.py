@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -76,6 +76,20 @@ def parsed(text: str) -> ast.Expression:
         raise ParseError("SYNTAX", f"'{parser.token.text}' is not expected here.", span=parser.token.span, text=text)
     _check(found, text)
     return found
+
+
+def wanted_key(where: ast.Expression | None, names: Collection[str]) -> Any:
+    """What a column of the key has to equal for the whole expression to hold; None: it may be anything."""
+    match where:
+        case ast.Binary("AND", left, right):
+            found = wanted_key(left, names)
+            return wanted_key(right, names) if found is None else found
+        case ast.Binary("=", ast.Name(name, None), ast.Literal(value)) if name.upper() in names:
+            return value
+        case ast.Binary("=", ast.Literal(value), ast.Name(name, None)) if name.upper() in names:
+            return value
+        case _:
+            return None
 
 
 def _check(expression: ast.Expression, text: str) -> None:
@@ -211,8 +225,10 @@ def _compared(op: str, left: Any, right: Any) -> bool | None:
 
 
 def _like(pattern: str) -> re.Pattern[str]:
-    parts = ("." if c == "_" else ".*" if c == "%" else re.escape(c) for c in pattern)
-    return re.compile("".join(parts), re.DOTALL)
+    """What stands between two % is taken where it comes first, for good: to try more takes forever and finds none."""
+    first, *others = ("".join("." if c == "_" else re.escape(c) for c in part) for part in pattern.split("%"))
+    between = "".join(f"(?>.*?{part})" for part in others[:-1] if part)
+    return re.compile(first + between + "".join(f".*{last}" for last in others[-1:]), re.DOTALL)
 
 
 def _text(value: Any) -> str:

@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from orion.hub.dead_letters import PREFIX
 from orion.plan.catalog import Catalog
-from orion.plan.sources import Direction
+from orion.plan.sources import Direction, Source
 from orion.web.console.page import address
-from orion.web.console.questions.pulse import Reading
+from orion.web.console.questions.pulse import Job, Reading, sum_known, worst_state
+from orion.web.console.questions.targets import place_of
 
-WIDTH, HEIGHT = 216, 56
-_ACROSS, _DOWN = 276, 76
+HEIGHT = 56
+# A box is as wide as the longest name, within bounds; beside its name it has room for an icon.
+_NARROWEST, _WIDEST, _LETTER, _AROUND_NAME = 216, 360, 7.3, 51
+_GAP, _DOWN = 60, 76
 _MARGIN = 16
 _PASSES = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`kind` is topic, query, source or sink; `x`, `y` are its upper left corner."""
+    """`kind` is topic, letters, query, source, sink or place; `x`, `y` are its upper left corner."""
 
     id: str
     kind: str
     name: str
     href: str
     state: str = ""
-    rate: float = 0.0  # records a second that it makes
+    rate: float | None = None  # records a second that it makes
     lag: int | None = None
     letters: int = 0
     note: str = ""
@@ -38,7 +42,7 @@ class Node:
 class Edge:
     start: str
     end: str
-    rate: float = 0.0
+    rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,25 @@ class Flow:
     edges: tuple[Edge, ...] = ()
 
     @property
+    def box_width(self) -> int:
+        return _box_width(self.nodes)
+
+    @property
+    def letters_that_fit(self) -> int:
+        return int((self.box_width - _AROUND_NAME) / _LETTER)
+
+    @property
     def width(self) -> int:
-        return max((n.x + WIDTH for n in self.nodes.values()), default=0) + _MARGIN
+        return max((n.x + self.box_width for n in self.nodes.values()), default=0) + _MARGIN
 
     @property
     def height(self) -> int:
         return max((n.y + HEIGHT for n in self.nodes.values()), default=0) + _MARGIN
+
+
+def _box_width(nodes: Mapping[str, Node]) -> int:
+    longest = max((len(node.name) for node in nodes.values()), default=0)
+    return min(_WIDEST, max(_NARROWEST, round(_AROUND_NAME + longest * _LETTER)))
 
 
 def flow(catalog: Catalog, reading: Reading) -> Flow:
@@ -62,7 +79,7 @@ def flow(catalog: Catalog, reading: Reading) -> Flow:
 def laid_out(nodes: Mapping[str, Node], edges: Sequence[Edge]) -> Flow:
     """A graph with places: what leads to a node stands left of it."""
     layers = _layers(nodes, edges)
-    places = _places(layers, edges)
+    places = _places(layers, edges, _box_width(nodes) + _GAP)
     laid = {}
     for name, node in nodes.items():
         x, y = places[name]
@@ -77,15 +94,19 @@ def _drawn(catalog: Catalog, reading: Reading) -> tuple[dict[str, Node], list[Ed
     def topic(name: str, kinds: Iterable[str]) -> str:
         key = f"topic {name}"
         if key not in nodes:
-            rate = reading.topic_rates.get(name, 0.0)
-            nodes[key] = Node(key, "topic", name, address("topics", name), rate=rate, note=" ".join(kinds))
+            rate = reading.topic_rates.get(name)
+            is_gone = reading.trouble is None and bool(reading.at) and name in by_topic and name not in reading.ends
+            href = address("sources", by_topic[name][0].name) if is_gone else address("topics", name)
+            note = "gone" if is_gone else " ".join(kinds)
+            nodes[key] = Node(key, "topic", name, href, rate=rate, note=note)
         return key
 
-    by_topic: dict[str, list[str]] = {}
+    by_topic: dict[str, list[Source]] = {}
     for source in catalog.sources.values():
-        by_topic.setdefault(source.topic, []).append(source.kind.value.lower())
+        by_topic.setdefault(source.topic, []).append(source)
     topics = {
-        source.name: topic(source.topic, sorted(set(by_topic[source.topic]))) for source in catalog.sources.values()
+        source.name: topic(source.topic, sorted({s.kind.value.lower() for s in by_topic[source.topic]}))
+        for source in catalog.sources.values()
     }
     for query in catalog.queries.values():
         job = reading.jobs.get(query.id)
@@ -97,14 +118,15 @@ def _drawn(catalog: Catalog, reading: Reading) -> tuple[dict[str, Node], list[Ed
             query.id,
             address("queries", query.id),
             status.state if status else "STOPPED",
-            job.rate_out if job else 0.0,
+            job.rate_out if job else None,
             status.lag if status else None,
             status.dead_letters if status else 0,
             query.guarantee.value,
         )
-        rate_in = (job.rate_in if job else 0.0) / max(1, len(query.sources))
+        rate_in = _share(job.rate_in if job else None, len(query.sources))
         edges += [Edge(topics[s], key, rate_in) for s in dict.fromkeys(query.sources) if s in topics]
-        edges.append(Edge(key, topic(query.sink.topic, ("stream",)), job.rate_out if job else 0.0))
+        edges.append(Edge(key, topic(query.sink.topic, ("stream",)), job.rate_out if job else None))
+        _add_letters(query.sink.name, [job] if job else [], key, nodes, edges)
     _connectors(catalog, reading, nodes, edges)
     return nodes, edges
 
@@ -114,24 +136,47 @@ def _connectors(catalog: Catalog, reading: Reading, nodes: dict[str, Node], edge
         jobs = [job for job in reading.jobs.values() if job.connector == connector.name]
         is_sink = connector.direction is Direction.SINK
         key = f"connector {connector.name}"
-        rate = sum(j.rate_in if is_sink else j.rate_out for j in jobs)
-        lags = [j.status.lag for j in jobs if j.status.lag is not None]
+        rate = sum_known(j.rate_in if is_sink else j.rate_out for j in jobs)
+        lag = sum_known(j.status.lag for j in jobs)
         nodes[key] = Node(
             key,
             "sink" if is_sink else "source",
             connector.name,
             address("connectors", connector.name),
-            jobs[0].status.state if jobs else "STOPPED",
+            worst_state([j.status.state for j in jobs]),
             rate,
-            sum(lags) if lags and is_sink else None,
+            round(lag) if lag is not None and is_sink else None,
             sum(j.status.dead_letters for j in jobs),
             connector.plugin,
         )
+        _add_letters(connector.name, jobs, key, nodes, edges)
+        place = place_of(connector)
+        if place is not None:
+            other_end = f"place {connector.name}"
+            where = address("connectors", connector.name)
+            nodes[other_end] = Node(other_end, "place", place, where, note=connector.plugin)
+            edges.append(Edge(key, other_end, rate) if is_sink else Edge(other_end, key, rate))
         for source in connector.sources:
             other = f"topic {source.topic}"
             if other in nodes:
-                share = rate / max(1, len(connector.sources))
+                share = _share(rate, len(connector.sources))
                 edges.append(Edge(other, key, share) if is_sink else Edge(key, other, share))
+
+
+def _add_letters(of: str, jobs: Sequence[Job], key: str, nodes: dict[str, Node], edges: list[Edge]) -> None:
+    """The dead-letter topic of a query or connector, where it has sent records there."""
+    letters = sum(job.status.dead_letters for job in jobs)
+    if letters:
+        rate = sum_known(job.letters for job in jobs)
+        name = f"{PREFIX}{of}"
+        nodes[f"letters {of}"] = Node(
+            f"letters {of}", "letters", name, address("dead-letters", of), rate=rate, letters=letters
+        )
+        edges.append(Edge(key, f"letters {of}", rate))
+
+
+def _share(rate: float | None, parts: int) -> float | None:
+    return None if rate is None else rate / max(1, parts)
 
 
 def _layers(nodes: Mapping[str, Node], edges: Sequence[Edge]) -> dict[str, int]:
@@ -157,7 +202,7 @@ def _layers(nodes: Mapping[str, Node], edges: Sequence[Edge]) -> dict[str, int]:
     return layers
 
 
-def _places(layers: Mapping[str, int], edges: Sequence[Edge]) -> dict[str, tuple[int, int]]:
+def _places(layers: Mapping[str, int], edges: Sequence[Edge], across: int) -> dict[str, tuple[int, int]]:
     """Corners: each layer is a column, in the order that crosses least; columns are centred."""
     columns: dict[int, list[str]] = {}
     for name in sorted(layers):
@@ -172,7 +217,7 @@ def _places(layers: Mapping[str, int], edges: Sequence[Edge]) -> dict[str, tuple
             columns[layer].sort(key=lambda name: (_middle(near[name], rank), name))
             offset = (max(map(len, columns.values())) - len(columns[layer])) / 2
             rank |= {name: at + offset for at, name in enumerate(columns[layer])}
-    return {name: (_MARGIN + layers[name] * _ACROSS, round(_MARGIN + rank[name] * _DOWN)) for name in layers}
+    return {name: (_MARGIN + layers[name] * across, round(_MARGIN + rank[name] * _DOWN)) for name in layers}
 
 
 def _middle(neighbours: Sequence[str], rank: Mapping[str, float]) -> float:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from orion.app import Orion
 from orion.errors import NotFound, OrionError
-from orion.hub.groups import Group, GroupDetail, Moved
+from orion.hub.groups import Group, GroupDetail, Moved, Progress
 from orion.hub.records import Position
 
 _KEPT = 300
@@ -29,12 +29,11 @@ class LagHistory:
     """Lag of groups over time, as far as somebody looked."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, deque[tuple[int, dict[str, int]]]] = {}
+        self._kept: dict[str, deque[tuple[int, dict[str, int | None]]]] = {}
 
     def note(self, detail: GroupDetail, at_ms: int | None = None) -> None:
-        lags: dict[str, int] = {}
-        for part in detail.progress:
-            lags[part.topic] = lags.get(part.topic, 0) + (part.lag or 0)
+        topics = sorted({part.topic for part in detail.progress})
+        lags = {topic: lag_of(part for part in detail.progress if part.topic == topic) for topic in topics}
         line = self._kept.setdefault(detail.group.name, deque(maxlen=_KEPT))
         line.append((round(time.time() * 1000) if at_ms is None else at_ms, lags))
 
@@ -43,6 +42,16 @@ class LagHistory:
         kept = list(self._kept.get(name, ()))
         topics = sorted({topic for _, lags in kept for topic in lags})
         return {topic: [(at, lags.get(topic)) for at, lags in kept] for topic in topics}
+
+
+def lag_of(parts: Iterable[Progress]) -> int | None:
+    """Records still to be read; None where a partition has records and nothing is committed in it."""
+    found = 0
+    for part in parts:
+        if part.lag is None and part.end != 0:
+            return None
+        found += part.lag or 0
+    return found
 
 
 def listing(orion: Orion) -> list[Row]:
@@ -58,7 +67,7 @@ def looked_at(orion: Orion, rows: Sequence[Row]) -> dict[str, Row]:
         except OrionError:
             continue
         topics = tuple(sorted({part.topic for part in detail.progress}))
-        found[row.group.name] = Row(detail.group, detail.lag, len(detail.members), topics)
+        found[row.group.name] = Row(detail.group, lag_of(detail.progress), len(detail.members), topics)
     return found
 
 

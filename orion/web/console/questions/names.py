@@ -21,8 +21,8 @@ class Place:
     href: str
 
 
-def places(orion: Orion) -> list[Place]:
-    """All there is: what is declared, what runs, topics and groups."""
+def places(orion: Orion) -> tuple[list[Place], bool]:
+    """What is declared, what runs, topics and groups; and whether that is all there is."""
     catalog = orion.engine.catalog
     found = [
         Place(s.name, s.kind.value.lower(), "sources", address("sources", s.name)) for s in catalog.sources.values()
@@ -33,8 +33,8 @@ def places(orion: Orion) -> list[Place]:
         found += [Place(t.name, "topic", "topics", address("topics", t.name)) for t in orion.kafka.outlines()]
         found += [Place(g.name, "group", "groups", address("groups", g.name)) for g in orion.kafka.groups()]
     except OrionError:  # the rest can be gone to all the same
-        pass
-    return found
+        return found, False
+    return found, True
 
 
 def fitting(all_places: list[Place], wanted: str) -> list[Place]:

@@ -11,13 +11,18 @@ from orion.errors import ExternalError, NotFound, UserError
 from orion.formats.rows.reading import parsed, row_of
 from orion.formats.rows.writing import record_of
 from orion.hub.outbox import Outbox
-from orion.hub.records import Headers, Outgoing, Receipt
+from orion.hub.records import Headers, Outgoing, Receipt, Record
 from orion.plan.sources import Source
 from orion.schema import Array, Map, Scalar, SqlType, Struct
+from orion.web.console.questions.decoding import Decoded
+from orion.web.console.questions.sources import row_of as row_as_shown
 
 _PATIENCE_S = 5.0
 _LONGEST_S = 35.0
 _EXAMPLES = {Scalar.BOOLEAN: True, Scalar.INTEGER: 0, Scalar.BIGINT: 0, Scalar.DOUBLE: 0.0}
+
+
+UNCHANGED = "\0unchanged"  # no name of a stream: a record is sent again byte by byte
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class Typed:
     key: str
     value: str
     headers: str = ""
+    original: Record | None = None  # the record that was there before, if this is one sent again
 
 
 def send(orion: Orion, outbox: Outbox, topic: str, typed: Typed) -> Receipt:
@@ -41,6 +47,9 @@ def send(orion: Orion, outbox: Outbox, topic: str, typed: Typed) -> Receipt:
 
 
 def record(orion: Orion, typed: Typed) -> Outgoing:
+    if typed.source == UNCHANGED:
+        assert typed.original is not None
+        return Outgoing(typed.original.value, typed.original.key, typed.original.headers)
     headers = headers_of(typed.headers)
     if not typed.source:
         # What isn't there at all is a tombstone.
@@ -65,6 +74,20 @@ def headers_of(written: str) -> Headers:
             raise UserError("INVALID_HEADER", f"{line!r} is not a header.", hint="Write name=value, one a line.")
         found.append((name.strip(), value.strip().encode()))
     return tuple(found)
+
+
+def typed_again(sources: Sequence[Source], one: Decoded) -> Typed:
+    """A record as it is typed to be sent again: as a row of what is declared, where it is one."""
+    headers = "\n".join(f"{name}={value}" for name, value in one.headers)
+    for source in sources[:1]:
+        columns = tuple(c for c in source.schema if c.header is None)
+        row = row_as_shown(columns, one)
+        if row is not None and one.value.kind != "null":
+            named = dict(zip((c.name for c in columns), row[1:], strict=True))  # the first is its time
+            text = json.dumps(named, indent=2, ensure_ascii=False, default=str)
+            return Typed(source.name, "", text, headers, one.record)
+    key, value = ("" if side.kind == "null" else side.text for side in (one.key, one.value))
+    return Typed("", key, value, headers, one.record)
 
 
 def template(sources: Sequence[Source]) -> str:

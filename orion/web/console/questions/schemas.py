@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from orion.errors import NotFound
 from orion.registry.access import Remote
 from orion.registry.schemas import Schema, schema_type
 from orion.registry.store import Registry, Wanted
+from orion.web.console.questions.comparing import Lines, compare_lines
 
 _TOLD = ("{oldSchema", "{compatibility", "{validateFields")
 
@@ -44,6 +44,10 @@ class Shelf(Protocol):
     def level(self, subject: str) -> str: ...
     def check(self, subject: str, kind: str, text: str) -> Verdict: ...
     def register(self, subject: str, kind: str, text: str) -> int: ...
+    def referring_subjects(self, subject: str) -> list[str]:
+        """The subjects whose schemas refer to one of it: as long as there are any, it can't be deleted."""
+        ...
+
     def delete(self, subject: str) -> None: ...
 
 
@@ -78,6 +82,11 @@ class Own:
     def register(self, subject: str, kind: str, text: str) -> int:
         return self._registry.register(subject, Wanted(Schema(text, schema_type(kind)))).id
 
+    def referring_subjects(self, subject: str) -> list[str]:
+        registry = self._registry
+        ids = {i for number in registry.versions(subject) for i in registry.referenced_by(subject, number)}
+        return sorted({one.subject for one in registry.all_versions() if one.id in ids} - {subject})
+
     def delete(self, subject: str) -> None:
         self._registry.delete_subject(subject)
 
@@ -108,6 +117,12 @@ class Elsewhere:
     def register(self, subject: str, kind: str, text: str) -> int:
         return self._remote.register(subject, kind, text).id
 
+    def referring_subjects(self, subject: str) -> list[str]:
+        numbers = self._remote.get("subjects", subject, "versions")
+        ids = {i for n in numbers for i in self._remote.get("subjects", subject, "versions", n, "referencedby")}
+        found = (self._remote.get("schemas", "ids", number, "versions") for number in sorted(ids))
+        return sorted({one["subject"] for versions in found for one in versions} - {subject})
+
     def delete(self, subject: str) -> None:
         self._remote.delete(subject)
 
@@ -131,7 +146,5 @@ def readable(entry: Entry) -> str:
     return json.dumps(json.loads(entry.text), indent=2, ensure_ascii=False)
 
 
-def difference(before: Entry, after: Entry) -> list[tuple[str, str]]:
-    """All lines of the later one with what went and came: (`-`, `+` or a space, the line)."""
-    lines = difflib.ndiff(readable(before).splitlines(), readable(after).splitlines())
-    return [(line[0], line[2:]) for line in lines if line[0] in "-+ "]
+def difference(before: Entry, after: Entry) -> Lines:
+    return compare_lines(readable(before), readable(after))

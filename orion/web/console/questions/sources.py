@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orion import ksql
 from orion.app import Orion
-from orion.errors import NotFound, hint_nearest
+from orion.errors import NotFound, OrionError, hint_nearest
 from orion.plan.sources import Source
 from orion.schema import Column, Role, Scalar
 from orion.web.console import amounts
-from orion.web.console.questions import records
+from orion.web.console.questions import searching
 from orion.web.console.questions.decoding import Decoded
 from orion.web.console.questions.filtering import Wish
 from orion.web.console.questions.flow import Edge, Flow, Node, laid_out
@@ -27,6 +28,7 @@ class Sample:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     others: int = 0
+    is_whole: bool = True  # else there was no time to look at all of them
 
 
 def known(orion: Orion, name: str) -> Source:
@@ -42,10 +44,10 @@ def listing(orion: Orion) -> list[Source]:
 
 
 def sample(orion: Orion, source: Source) -> Sample:
-    found = records.find(orion, source.topic, From(), Wish(), SAMPLE)
+    found = searching.find(orion, source.topic, From(), Wish(), SAMPLE)
     columns = tuple(c for c in source.schema if c.role is not Role.HEADERS)
     rows = [row for one in found.records if (row := row_of(columns, one)) is not None]
-    return Sample(("ROWTIME", *(c.name for c in columns)), tuple(rows), len(found.records) - len(rows))
+    return Sample(("ROWTIME", *(c.name for c in columns)), tuple(rows), len(found.records) - len(rows), found.is_done)
 
 
 def row_of(columns: Sequence[Column], one: Decoded) -> tuple[Any, ...] | None:
@@ -111,8 +113,20 @@ def _reached(edges: Sequence[Edge], start: str, *, back: bool) -> set[str]:
     return found
 
 
-def drop(orion: Orion, source: Source, *, topic: bool) -> str:
-    """DROP STREAM or TABLE, with its topic or without."""
-    tail = " DELETE TOPIC" if topic else ""
-    told = orion.execute(f"DROP {source.kind.value} {source.name}{tail};")[0]
+def refusal_to_drop(orion: Orion, source: Source) -> OrionError | None:
+    """Why DROP would be refused; None: it would be done."""
+    try:
+        ksql.compile(_dropping(source), orion.engine.catalog, None, None, orion.engine.schemas)
+    except OrionError as error:
+        return error
+    return None
+
+
+def drop(orion: Orion, source: Source) -> str:
+    """DROP STREAM or TABLE; its topic stays."""
+    told = orion.execute(_dropping(source))[0]
     return str(told["commandStatus"]["message"])
+
+
+def _dropping(source: Source) -> str:
+    return f"DROP {source.kind.value} `{source.name}`;"

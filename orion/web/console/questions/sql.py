@@ -10,15 +10,16 @@ from orion import ksql
 from orion.app import Orion
 from orion.errors import OrionError, Span, SqlError, UnsupportedError
 from orion.hub.records import Record
-from orion.ksql.functions import functions
-from orion.ksql.tokens import Kind, tokenize
-from orion.ksql.words import KEYWORDS
+from orion.ksql.tokens import scan
 from orion.options import masked
 from orion.runtime.push import PushQuery
 from orion.serving.pull import Pulled
 from orion.web.console.questions.entities import Grid, grid_of
+from orion.web.shapes import type_name
 
 BEGINNING = {"auto.offset.reset": "earliest"}
+END = {"auto.offset.reset": "latest"}
+_MADE_BY_STATEMENTS = ("UNKNOWN_SOURCE", "UNKNOWN_TYPE", "UNKNOWN_FUNCTION")
 _PRINTED = ("TIMESTAMP", "PARTITION", "OFFSET", "KEY", "VALUE")
 
 
@@ -32,13 +33,19 @@ class Statement:
     @property
     def is_question(self) -> bool:
         """Whether rows are pushed for it: SELECT ... EMIT CHANGES and PRINT."""
-        words = [t.text.upper() for t in _tokens(self.text)]
-        return bool(words) and (words[0] == "PRINT" or (words[0] == "SELECT" and "EMIT" in words))
+        first, emits = self._kind
+        return first == "PRINT" or (first == "SELECT" and emits)
 
     @property
     def is_pull(self) -> bool:
-        words = [t.text.upper() for t in _tokens(self.text)]
-        return bool(words) and words[0] == "SELECT" and "EMIT" not in words
+        first, emits = self._kind
+        return first == "SELECT" and not emits
+
+    @property
+    def _kind(self) -> tuple[str, bool]:
+        """The first word, and whether EMIT is among the others."""
+        words = [token[0].upper() for token in scan(self.text) if token.lastgroup == "word"]
+        return (words[0] if words else ""), "EMIT" in words
 
     @property
     def shown(self) -> str:
@@ -96,10 +103,39 @@ def run(orion: Orion, statement: Statement, properties: Mapping[str, str], varia
     )
 
 
-def explained(orion: Orion, statement: Statement) -> str:
+def find_mistake(orion: Orion, text: str, cursor: int) -> Refused | None:
+    """What is wrong with the statement at the cursor, without running it; None where it is right.
+
+    One that is only not written to its end yet has no mistake. Neither has one that names what an earlier statement
+    of the text would make: it isn't there before that one has run.
+    """
+    try:
+        found = chosen(text, cursor, cursor)
+    except Refused as refused:
+        return refused
+    for statement in found:
+        try:
+            with _pointing(statement):
+                engine = orion.engine
+                ksql.compile(statement.text, engine.catalog, schemas=engine.schemas, defaults=engine.defaults)
+        except Refused as refused:
+            return None if _is_premature(refused, statement, text) else refused
+    return None
+
+
+def _is_premature(refused: Refused, statement: Statement, text: str) -> bool:
+    if refused.span is None or refused.span.start >= statement.at + len(statement.text):
+        return True
+    if refused.error.code not in _MADE_BY_STATEMENTS:
+        return False
+    name = text[refused.span.start : refused.span.end].upper()
+    return name in {token[0].upper() for token in scan(text[: statement.at])}
+
+
+def explained(orion: Orion, statement: Statement, properties: Mapping[str, str]) -> str:
     text = statement.text
     with _pointing(Statement(text, statement.at - len("EXPLAIN "))):
-        return orion.explain(text)
+        return orion.explain(text, properties)
 
 
 def _message(entities: Sequence[Mapping[str, Any]]) -> str:
@@ -107,7 +143,8 @@ def _message(entities: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _pulled(found: Pulled) -> Grid:
-    return Grid("", tuple(c.name for c in found.columns), tuple(tuple(row) for row in found.rows))
+    names, types = tuple(c.name for c in found.columns), tuple(type_name(c.type) for c in found.columns)
+    return Grid("", names, tuple(tuple(row) for row in found.rows), types=types)
 
 
 class _pointing:
@@ -136,6 +173,11 @@ class Stream:
     _source: PushQuery | Iterator[Record | None]
     _shown: Any = field(repr=False, default=None)
     over: bool = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether rows may come yet: before that, none says nothing."""
+        return not isinstance(self._source, PushQuery) or self._source.has_begun
 
     def look(self, most: int = 200, wait_s: float = 0.25) -> list[list[Any]]:
         return self._pushed(most, wait_s) if isinstance(self._source, PushQuery) else self._printed(most)
@@ -179,36 +221,6 @@ def stream(orion: Orion, statement: Statement, properties: Mapping[str, str], va
     with _pointing(statement):
         rows = orion.push(statement.text, dict(properties), dict(variables))
     if isinstance(rows, PushQuery):
-        return Stream(tuple(c.name for c in rows.columns), tuple(str(c.expr.type) for c in rows.columns), rows)
-    types = ("BIGINT", "INTEGER", "BIGINT", "VARCHAR(STRING)", "VARCHAR(STRING)")
+        return Stream(tuple(c.name for c in rows.columns), tuple(type_name(c.expr.type) for c in rows.columns), rows)
+    types = ("BIGINT", "INTEGER", "BIGINT", "STRING", "STRING")
     return Stream(_PRINTED, types, rows, orion.engine.schemas.shown)
-
-
-def vocabulary(orion: Orion) -> list[dict[str, Any]]:
-    """What may be written: keywords, sources, columns, functions, as CodeMirror takes completions."""
-    catalog = orion.engine.catalog
-    words = [{"label": word, "type": "keyword"} for word in KEYWORDS]
-    sources = [
-        {"label": s.name, "type": "class", "detail": s.kind.value.lower(), "boost": 3} for s in catalog.sources.values()
-    ]
-    columns: dict[str, set[str]] = {}
-    for source in catalog.sources.values():
-        for column in source.row:
-            columns.setdefault(column.name, set()).add(source.name)
-    fields = [
-        {"label": name, "type": "property", "detail": ", ".join(sorted(of)[:3]), "boost": 4}
-        for name, of in columns.items()
-    ]
-    calls = [
-        {"label": f.name, "type": "function", "detail": f.kind.value.lower(), "info": f.doc}
-        for f in functions().values()
-    ]
-    calls += [{"label": name, "type": "function", "detail": "python"} for name in catalog.functions]
-    return [*sources, *fields, *calls, *words]
-
-
-def _tokens(text: str) -> list[Any]:
-    try:
-        return [token for token in tokenize(text) if token.kind is not Kind.END]
-    except SqlError:
-        return []

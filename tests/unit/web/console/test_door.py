@@ -45,22 +45,3 @@ def test_who_sends_something_means_the_api() -> None:
 def test_what_pages_are_made_of_is_the_console_s() -> None:
     assert door.is_for_console(scope("/_nicegui_ws/socket.io/", kind="websocket"))
     assert door.is_for_console(scope("/_console/x/console.css", accept="text/css"))
-
-
-def test_pages_of_other_sites_are_refused() -> None:
-    assert door.is_trusted(scope("/"))
-    assert door.is_trusted(scope("/", origin="http://127.0.0.1:8088"))
-    assert not door.is_trusted(scope("/", origin="https://elsewhere.example"))
-    assert not door.is_trusted(scope("/", origin="null"))
-
-
-@pytest.mark.parametrize(
-    ("host", "trusted"),
-    [("localhost:8088", True), ("orion.localhost", True), ("[::1]:8088", True), ("elsewhere.example:8088", False)],
-)
-def test_a_name_that_was_made_to_point_here_is_refused(host: str, trusted: bool) -> None:
-    assert door.is_trusted(scope("/", host=host)) is trusted
-
-
-def test_a_server_that_others_reach_goes_by_any_name() -> None:
-    assert door.is_trusted(scope("/", host="orion.example:8088", server="10.0.0.7"))

@@ -24,6 +24,8 @@ def decoded(value: bytes = PLAY) -> Decoded:
         ("COUNTRY = 'US' OR seconds BETWEEN 61 AND 70", True),
         ("country LIKE 'D_' AND NOT seconds < 10", True),
         ("country LIKE 'E%'", False),
+        ("country LIKE '%E' AND country LIKE 'D%' AND country LIKE '%' AND country LIKE '%%D%E%'", True),
+        ("country LIKE '%ED%' OR country LIKE 'D' OR country LIKE '%D'", False),
         ("country IN ('US', 'DE')", True),
         ("country NOT IN ('US', 'DE')", False),
         ("user->plan = 'free' AND tags[1] = 'a'", True),
@@ -38,6 +40,12 @@ def decoded(value: bytes = PLAY) -> Decoded:
 )
 def test_an_expression_is_sql_over_what_a_record_holds(where: str, holds: bool) -> None:
     assert Wish.of(where).holds(decoded()) is holds
+
+
+def test_a_pattern_never_takes_forever() -> None:
+    """Tried in every way that it may fit, this would outlast everybody."""
+    where = f"country LIKE '{'%a' * 30}%b'"
+    assert not Wish.of(where).holds(decoded(b'{"country": "' + b"a" * 20_000 + b'"}'))
 
 
 def test_odd_records_never_fail() -> None:

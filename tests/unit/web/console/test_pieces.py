@@ -37,6 +37,14 @@ def test_what_comes_from_outside_is_never_html() -> None:
         assert EVIL not in made
 
 
+def test_a_name_is_no_link_where_nothing_is_there() -> None:
+    assert 'href="/topics/t"' in markup.link_known("t", {"t"}, "topics", "t")
+    assert 'href="/topics/t"' in markup.link_known("t", None, "topics", "t")  # what there is isn't known
+    gone = markup.link_known(EVIL, {"t"}, "topics", EVIL)
+    assert "href" not in gone
+    assert "<img" not in gone
+
+
 def test_names_stay_names_in_addresses() -> None:
     assert address("topics", "a/b?c#d", from_="offset:5", partition=None) == "/topics/a%2Fb%3Fc%23d?from=offset:5"
 
@@ -107,7 +115,7 @@ def test_lag_over_time_is_kept_by_topic() -> None:
     history = LagHistory()
     parts = (Progress("t", 0, 5, 9, None), Progress("t", 1, 9, 9, None), Progress("u", 0, None, 3, None))
     history.note(GroupDetail(Group("g", "empty", "classic"), (), parts), 1000)
-    assert history.lines("g") == {"t": [(1000, 4)], "u": [(1000, 0)]}
+    assert history.lines("g") == {"t": [(1000, 4)], "u": [(1000, None)]}
     assert history.lines("other") == {}
 
 
