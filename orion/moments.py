@@ -1,8 +1,8 @@
 """Dates and timestamps over the whole range that all engines share, also where Python's own end.
 
-A DATE is days and a TIMESTAMP microseconds since 1970, in UTC. Spark and DuckDB count the latter in 64 bits: the years
--290308 to 294247. Dates end there too, so that one can always be made of the other. A record that holds more can't be
-read, and an expression that gives more is NULL.
+A DATE is days and a TIMESTAMP microseconds since 1970, in UTC. Spark and DuckDB count days in 32 bits and microseconds
+in 64, the years -290308 to 294247. A record that holds more can't be read, and an expression that gives more is NULL; so
+is one that makes a timestamp of a date beyond them, or counts in timestamps on its way to a date.
 Python's datetime ends at the years 1 and 9999; outside of them a value is its text there, as ISO 8601 and Java write
 it: +10000-01-01, -0044-03-15.
 """
@@ -15,7 +15,8 @@ import re
 DAY_MS = 86_400_000
 _DAY_US = DAY_MS * 1000
 _MOST_DAYS = 2**63 // _DAY_US
-DAYS = (-_MOST_DAYS, _MOST_DAYS)  # the first and the last
+DAYS = (1 - 2**31, 2**31 - 1)  # the first and the last
+TABLE_DAYS = (DAYS[0] + 1, DAYS[1] - 1)  # of tables that answer: DuckDB takes the outermost for infinite
 MILLIS = (-_MOST_DAYS * DAY_MS, 2**63 // 1000)
 ROW_MILLIS = (0, 8_640_000_000_000_000)  # of ROWTIME: JavaScript's, so that there is room for windows beside it
 

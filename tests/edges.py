@@ -10,11 +10,12 @@ BAD = "bad"  # the record is none: a dead letter of a query, a bad record of a t
 
 
 class Read(NamedTuple):
-    """A value of JSON, the type of its column, and how the column shows it."""
+    """A value of JSON, the type of its column, how the column shows it, and BAD where a table can't hold it."""
 
     type: str
     json: str
     shown: Any
+    of_table: str | None = None
 
 
 class Made(NamedTuple):
@@ -109,9 +110,13 @@ READ = [
     Read("DATE", "-800000", "-0221-09-04"),
     Read("DATE", "106751991", "+294247-01-10"),
     Read("DATE", "-106751991", "-290308-12-22"),
-    Read("DATE", "106751992", BAD),
-    Read("DATE", "2147483647", BAD),
+    Read("DATE", "106751992", "+294247-01-11"),
+    Read("DATE", "2147483646", "+5881580-07-10"),
+    Read("DATE", "-2147483646", "-5877641-06-25"),
+    Read("DATE", "2147483647", "+5881580-07-11", BAD),
+    Read("DATE", "-2147483647", "-5877641-06-24", BAD),
     Read("DATE", "-2147483648", BAD),
+    Read("DATE", "2147483648", BAD),
     Read("DATE", "true", BAD),
     Read("TIME", "0", "00:00:00.000"),
     Read("TIME", "86399999", "23:59:59.999"),
@@ -135,7 +140,8 @@ READ = [
     Read("TIMESTAMP", "true", BAD),
     Read("ARRAY<TIMESTAMP>", "[9223372036854775807]", BAD),
     Read("ARRAY<DATE>", "[2932897, null]", ["+10000-01-01", None]),
-    Read("ARRAY<DATE>", "[2147483647]", BAD),
+    Read("ARRAY<DATE>", "[2147483646]", ["+5881580-07-10"]),
+    Read("ARRAY<DATE>", "[2147483648]", BAD),
     Read("ARRAY<TIME>", "[-1]", BAD),
     Read("STRUCT<T TIMESTAMP>", '{"T": 253402300800000}', {"T": "+10000-01-01T00:00:00.000"}),
     Read("STRUCT<T TIMESTAMP>", '{"T": 9223372036854775807}', BAD),
@@ -150,9 +156,9 @@ COLUMNS = "i INT, b BIGINT, d DOUBLE, m DECIMAL(9, 2), s STRING, f BOOLEAN, day 
 
 ROWS = {
     "max": '{"i": 2147483647, "b": 9223372036854775807, "d": 1.7976931348623157e308, "m": 9999999.99, "s": "9",'
-    ' "f": true, "day": 106751991, "tm": 86399999, "ts": 9223372036854775}',
+    ' "f": true, "day": 2147483646, "tm": 86399999, "ts": 9223372036854775}',
     "min": '{"i": -2147483648, "b": -9223372036854775808, "d": -1.7976931348623157e308, "m": -9999999.99, "s": "-9",'
-    ' "f": false, "day": -106751991, "tm": 0, "ts": -9223372022400000}',
+    ' "f": false, "day": -2147483646, "tm": 0, "ts": -9223372022400000}',
     "zero": '{"i": 0, "b": 0, "d": 0, "m": 0, "s": "", "f": false, "day": 0, "tm": 0, "ts": 0}',
     "odd": '{"i": -1, "b": 4294967297, "d": "NaN", "m": 0.01, "s": "NaN", "f": true, "day": 2932897, "tm": 1,'
     ' "ts": 253402300800000}',
@@ -272,7 +278,16 @@ MADE = [
     Made("odd", "UNIX_DATE(day)", 2932897),
     Made("odd", "CAST(ts AS DATE)", "+10000-01-01"),
     Made("odd", "CAST(day AS TIMESTAMP)", "+10000-01-01T00:00:00.000"),
-    Made("max", "CAST(day AS TIMESTAMP)", "+294247-01-10T00:00:00.000"),
+    Made("max", "day", "+5881580-07-10"),
+    Made("min", "day", "-5877641-06-25"),
+    Made("max", "UNIX_DATE(day)", INT - 2),
+    Made("min", "UNIX_DATE(day)", 2 - INT),
+    Made("max", "CAST(day AS STRING)", "+5881580-07-10"),
+    Made("min", "CAST(day AS STRING)", "-5877641-06-25"),
+    Made("max", "day > PARSE_DATE('2024-01-01', 'yyyy-MM-dd')", True),
+    Made("max", "CAST(day AS TIMESTAMP)", None),
+    Made("min", "CAST(day AS TIMESTAMP)", None),
+    Made("min", "FORMAT_DATE(day, 'yyyy-MM-dd')", None),
     Made("odd", "CAST(ts AS TIME)", "00:00:00.000"),
     Made("max", "FROM_UNIXTIME(b)", None),
     Made("min", "FROM_UNIXTIME(b)", None),

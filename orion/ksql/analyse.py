@@ -170,7 +170,7 @@ def _plain(
     else:
         check_columns(columns, items, query)
         schema = keys_first(columns, [names[at] for at in keys])
-    made: Relation = Project(relation, named)
+    made: Relation = Project(relation, named, rekeyed=bool(query.partition_by))
     window = None if query.partition_by else rows.window
     if query.distinct:
         return _distinct(query, made, schema, rows)

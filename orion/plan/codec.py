@@ -32,11 +32,15 @@ def _encode(value: Any) -> Any:
     if isinstance(value, Enum):
         return {"@": type(value).__name__, "value": value.value}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: _encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = {f.name: _encode(getattr(value, f.name)) for f in dataclasses.fields(value) if _is_told(f, value)}
         return {"@": type(value).__name__, **fields}
     if isinstance(value, tuple):
         return [_encode(item) for item in value]
     return value
+
+
+def _is_told(field: dataclasses.Field[Any], value: Any) -> bool:
+    return not field.metadata.get("later") or getattr(value, field.name) != field.default
 
 
 def _decode(value: Any) -> Any:

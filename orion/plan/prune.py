@@ -40,7 +40,7 @@ def pruned(relation: Relation, needed: frozenset[str] | None = None) -> Relation
             return replace(relation, input=pruned(input, _and(needed, [condition])))
         case Project(input, items):
             kept = _kept(items, needed)
-            return Project(pruned(input, _read(i.expr for i in kept)), kept)
+            return replace(relation, input=pruned(input, _read(i.expr for i in kept)), items=kept)
         case Explode(input, items):
             return replace(relation, input=pruned(input, _and(needed, (i.expr for i in items))))
         case Settle(input, columns) | Distinct(input, columns):

@@ -6,11 +6,14 @@ The union is closed: readers `match` over it and end in `assert_never`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from orion.plan.sources import Kind, Source, Window
 from orion.schema import SqlType
+
+# Of a field that came later than its class: what has its default there is written, and hashed, as it was before.
+LATER = {"later": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """New columns from old. `keys` of them make the record's key; ROWTIME goes through."""
+    """New columns from old; ROWTIME goes through. `rekeyed` by PARTITION BY: every row has a key, if of NULLs."""
 
     input: Relation
     items: tuple[Named, ...]
+    rekeyed: bool = field(default=False, metadata=LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +264,17 @@ def looked_up(relation: Relation) -> frozenset[str]:
     if isinstance(relation, Join) and relation.kind is JoinKind.STREAM_TABLE:
         found |= {s.name for s in scans(relation.right.input)}
     return found
+
+
+def is_rekeyed(relation: Relation) -> bool:
+    """Whether the key that its rows go out with is one that PARTITION BY has made."""
+    match relation:
+        case Project(input, rekeyed=rekeyed):
+            return rekeyed or is_rekeyed(input)
+        case Filter(input) | Explode(input) | Distinct(input):
+            return is_rekeyed(input)
+        case _:
+            return False
 
 
 def is_stateful(relation: Relation) -> bool:

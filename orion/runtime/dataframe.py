@@ -22,6 +22,7 @@ from orion.plan.relations import (
     Scan,
     Settle,
     Union,
+    is_rekeyed,
     is_stateful,
     scans,
 )
@@ -41,14 +42,15 @@ def outgoing(query: Query, read: Read, seen: Seen | None = None) -> DataFrame:
 
     `seen` is how far earlier runs of it have written, for a sink whose records tell repeats.
     """
+    rekeyed = is_rekeyed(query.relation)
     if not is_stateful(query.relation):
         frame = build(query.relation, _numbered(read, len(scans(query.relation))))
         own = Own(query.id, seen or {}, placed=query.guarantee is Guarantee.FAST) if query.sink.headed else None
-        return emit.routed(frame, query.sink, query.dead_letters, own)
+        return emit.routed(frame, query.sink, query.dead_letters, own, rekeyed=rekeyed)
     # An operator lets only its results through, so the bad records take a road of their own beside it.
     # Both are one query with one checkpoint: results and dead letters of a batch are written together.
     frame = build(query.relation, read, query.tasks, keeps_late=query.keeps_late)
-    results = emit.records(frame, query.sink, query.dead_letters)
+    results = emit.records(frame, query.sink, query.dead_letters, rekeyed=rekeyed)
     for source in dict.fromkeys(scans(query.relation)):
         letters = emit.letters(decoded(read(source), source), query.dead_letters)
         # They are few: one partition of them is one slot to write, where each of the topic's would be another.

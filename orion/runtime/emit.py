@@ -18,20 +18,20 @@ _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
 _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 
 
-def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame:
+def records(frame: DataFrame, sink: Source, dead_letters: str = "", *, rekeyed: bool = False) -> DataFrame:
     """Rows with the sink's columns, ROWTIME, and DELETED, as records of its topic (rows.OUTGOING).
 
     A row that the sink's schema can't hold becomes a dead letter, with the row as JSON for its value; so does one that
-    an operator has marked as bad, which is a row that came too late for its window.
+    an operator has marked as bad, which is a row that came too late for its window. `rekeyed`: see _key.
     """
     late = f"{rows.BAD} IS NOT NULL OR " if rows.BAD in frame.columns else ""
     if sink.timestamp is not None:
         frame = frame.where(f"{late}NOT {_is_timeless(sink)}")  # as in ksqlDB, such a row is left out
     if late or any(_may_refuse(sink, role) for role in _SIDES):
-        return routed(_as_if_read(frame, sink), sink, dead_letters)
+        return routed(_as_if_read(frame, sink), sink, dead_letters, rekeyed=rekeyed)
     return frame.selectExpr(
         f"'{sink.topic}' AS topic",
-        f"{_key(sink)} AS key",
+        f"{_key(sink, rekeyed)} AS key",
         f"CASE WHEN NOT {rows.DELETED} THEN {_value(sink)} END AS value",
         f"{_time(sink)} AS timestamp",
         f"{_headers(frame)} AS headers",
@@ -40,14 +40,16 @@ def records(frame: DataFrame, sink: Source, dead_letters: str = "") -> DataFrame
     )
 
 
-def routed(frame: DataFrame, sink: Source, dead_letters: str, own: Own | None = None) -> DataFrame:
+def routed(
+    frame: DataFrame, sink: Source, dead_letters: str, own: Own | None = None, *, rekeyed: bool = False
+) -> DataFrame:
     """Both kinds in one pass, for rows that still carry rows.META; with the fast lane's `own` headers, if given."""
     if sink.timestamp is not None:
         others = [quote(c) for c in frame.columns if c != rows.BAD]
         timeless = f"CASE WHEN {_is_timeless(sink)} THEN {_TIMELESS} END"
         frame = frame.selectExpr(*others, f"coalesce({rows.BAD}, {timeless}) AS {rows.BAD}")
     good = f"{rows.BAD} IS NULL"
-    key, value = _key(sink), _value(sink)
+    key, value = _key(sink, rekeyed), _value(sink)
     if any(_may_refuse(sink, role) for role in _SIDES):
         frame = _encoded(frame, sink, key, value)
         key, value = _KEY_BYTES, _VALUE_BYTES
@@ -194,14 +196,17 @@ def _time(sink: Source) -> str:
     return f"coalesce({event_time(sink)}, {ROWTIME})" if sink.timestamp else ROWTIME
 
 
-def _key(sink: Source) -> str:
-    """The key's bytes; of a windowed table with the window behind them, as Kafka Streams writes it."""
+def _key(sink: Source, rekeyed: bool) -> str:
+    """The key's bytes; of a windowed table with the window behind them, as Kafka Streams writes it.
+
+    A row whose key columns are all NULL has no key, unless PARTITION BY has given it one of NULLs (`rekeyed`).
+    """
     columns = sink.schema.key
     key = format_of(sink.key).encode(columns, sink.key)
-    if len(columns) > 1 or sink.key.format == "DELIMITED":
+    if (len(columns) > 1 and not rekeyed) or (len(columns) == 1 and sink.key.format == "DELIMITED"):
         # Formats of several columns would write something for none at all.
         there = " OR ".join(f"{quote(c.name)} IS NOT NULL" for c in columns)
-        key = f"CASE WHEN {there} THEN {key} END" if columns else key
+        key = f"CASE WHEN {there} THEN {key} END"
     if sink.window is None:
         return key
     start, end = f"CAST({WINDOWSTART} AS BINARY)", f"CAST({WINDOWEND} AS BINARY)"

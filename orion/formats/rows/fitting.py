@@ -15,7 +15,7 @@ from decimal import Decimal as Number
 from typing import Any
 
 from orion.formats.messages.numbers import EPOCH_DAY, INT, LONG, double_text, fitted
-from orion.moments import DAY_MS, DAYS, MILLIS, FarMoment, days_of, micros_of
+from orion.moments import DAY_MS, MILLIS, TABLE_DAYS, FarMoment, days_of, micros_of
 from orion.schema import Array, Decimal, Map, Scalar, SqlType, Struct
 
 Fit = Callable[[Any], Any]
@@ -193,7 +193,7 @@ def _moment(found: re.Match[str]) -> int:
     return int(_MILLIS((micros + (shift if sign == "-" else -shift)) // 1000)) * 1000
 
 
-_DAYS, _OF_DAY, _MILLIS = _whole(*DAYS), _whole(0, DAY_MS), _whole(*MILLIS)
+_DAYS, _OF_DAY, _MILLIS = _whole(*TABLE_DAYS), _whole(0, DAY_MS), _whole(*MILLIS)
 _SCALARS: dict[SqlType, Fit] = {
     Scalar.BOOLEAN: _boolean,
     Scalar.INTEGER: _whole(-INT, INT - 1),

@@ -27,7 +27,7 @@ def test_a_table_reads_the_value(case: Read) -> None:
     source = Catalog().after(step).sources["T"]
     raw = f'{{"v": {case.json}}}'.encode(errors="surrogateescape")
     (found,) = decoder(source, Role.VALUE, lambda _: None)([raw])
-    if case.shown == BAD:
+    if BAD in (case.shown, case.of_table):
         assert isinstance(found, Bad), found
         return
     store = Store()
