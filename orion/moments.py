@@ -1,8 +1,8 @@
 """Dates and timestamps over the whole range that all engines share, also where Python's own end.
 
 A DATE is days and a TIMESTAMP microseconds since 1970, in UTC. Spark and DuckDB count days in 32 bits and microseconds
-in 64, the years -290308 to 294247. A record that holds more can't be read, and an expression that gives more is NULL; so
-is one that makes a timestamp of a date beyond them, or counts in timestamps on its way to a date.
+in 64, the years -290308 to 294247. A record that holds more can't be read, and an expression that gives more is NULL;
+so is one that makes a timestamp of a date beyond them, or counts in timestamps on its way to a date.
 Python's datetime ends at the years 1 and 9999; outside of them a value is its text there, as ISO 8601 and Java write
 it: +10000-01-01, -0044-03-15.
 """
