@@ -32,7 +32,10 @@ READY_SECONDS = 60.0
 ATTEMPTS = 3  # to start on ports that weren't asked for
 ENDED_BY_TERM = (128 + signal.SIGTERM, 0)
 LOG_ENTRY = re.compile(r"[\d-]+ [\d:.]+ (?P<level>[A-Z]+) (?P<text>.+?)(?: \([\w$]+\))?$")
-HEAP_REFUSED = re.compile(r"^(?:Invalid|Too small) \w+ heap.*|^.*exceeds the maximum representable size", re.MULTILINE)
+HEAP_REFUSED = re.compile(
+    r"^(?:Invalid|Too small) \w+ heap.*|^Initial heap size set to a larger.*|^.*exceeds the maximum representable size",
+    re.MULTILINE,
+)
 EXCEPTION = re.compile(r"(?:Caused by: |Exception in thread \S+ )?(?:[\w$]+\.)+(?P<text>[\w$]+(?:Exception|Error): .+)")
 
 

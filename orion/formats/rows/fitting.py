@@ -142,8 +142,7 @@ def _decimal(type_: Decimal) -> Fit:
 def _text(value: Any) -> str:
     match value:
         case str():
-            value.encode()  # half of a pair of surrogates is no character, and no neighbour would take it
-            return value
+            return _of_characters(value)
         case bool():
             return "true" if value else "false"
         case float():
@@ -153,9 +152,16 @@ def _text(value: Any) -> str:
         case bytes():
             return value.decode()
         case _:
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-            text.encode()
-            return text
+            return _of_characters(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+
+
+def _of_characters(text: str) -> str:
+    """A text as it is, if it is one: half of a pair of surrogates is no character, and no neighbour would take it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as e:
+        raise ValueError(f"half of a character at {e.start}, the surrogate \\u{ord(text[e.start]):04x} alone") from None
+    return text
 
 
 def _bytes(value: Any) -> bytes:

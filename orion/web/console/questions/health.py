@@ -142,7 +142,8 @@ def _of_table(table: TableStatus) -> Finding | None:
         todo = "Its rows are old until the cause is gone; it is tried again by itself."
         return Finding("bad", f"The table {table.name} has stopped", f"{table.error or ''}{age}", todo, href)
     if table.bad_records:
-        told = f"{table.bad_records:,} records of {table.topic} are no rows of it."
+        many = f"{table.bad_records:,} records of {table.topic} are no rows of it."
+        told = many if table.bad_records > 1 else f"A record of {table.topic} is no row of it."
         return Finding("warn", f"The table {table.name} leaves records out", told, "See what they hold.", href)
     return None
 
