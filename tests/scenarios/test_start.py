@@ -1,4 +1,4 @@
-"""A start with several statements: the door is open before they are back, and Ctrl-C ends it in order wherever it is."""
+"""A start with several statements: the door opens before they are back, and Ctrl-C ends it in order at any moment."""
 
 from __future__ import annotations
 
