@@ -68,7 +68,7 @@ def test_a_value_of_each_type(type_: SqlType, given: str, value: Any) -> None:
         (Scalar.TIMESTAMP, '"soon"'),
         (Scalar.TIMESTAMP, '"+soon"'),
         (Scalar.TIMESTAMP, "9223372036854775807"),
-        (Scalar.DATE, "2147483647"),
+        (Scalar.DATE, "2147483648"),
         (Scalar.STRING, '"\\ud800"'),
         (Decimal(5, 2), "1.234"),
         (Decimal(5, 2), "1000"),
