@@ -17,3 +17,6 @@ def refuse(reason: str) -> NoReturn:
 
 # The build server runs them, and who sets LONG=1: with them `make test` would take longer than 20 minutes on two cores.
 long = pytest.mark.skipif(not (os.environ.get("CI") or os.environ.get("LONG")), reason="takes a minute or more: LONG=1")
+
+# These start whole platforms again and again: with them the build server would take 50 minutes.
+longest = pytest.mark.skipif(not os.environ.get("LONG"), reason="takes several minutes: LONG=1")

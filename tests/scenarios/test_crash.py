@@ -21,7 +21,7 @@ from orion.hub.records import Outgoing
 from orion.hub.running import Running
 from orion.hub.writer import Writer
 from tests.faults.processes import SHORT_LIVED
-from tests.required import long
+from tests.required import longest
 from tests.scenarios.conftest import everything
 
 SCRIPT = """
@@ -120,7 +120,7 @@ def wait_until_drained(url: str, deadline_s: float = 240.0) -> None:
     pytest.fail(f"still behind: {queries}")
 
 
-@long
+@longest
 @pytest.mark.timeout(640)
 def test_results_are_as_if_nothing_had_happened(server: Server, tmp_path: Path) -> None:
     lake = tmp_path / "lake"

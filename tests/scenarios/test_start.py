@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from orion.hub.cluster_data import pick_port
-from tests.required import long
+from tests.required import longest
 from tests.scenarios.test_crash import Server, children_of, sql, wait
 
 STATEMENTS = 6  # enough that the door is open before they are all back
@@ -48,7 +48,7 @@ def interrupt(server: Server) -> str:
     return said
 
 
-@long
+@longest
 @pytest.mark.timeout(1200)
 def test_a_start_with_several_statements(server: Server, tmp_path: Path) -> None:
     script = tmp_path / "script.sql"
