@@ -40,7 +40,10 @@ def by_query(old: Source, query: Query, context: Context, span: Span) -> tuple[S
         _refuse(old, f"its query reads {', '.join(before)}, and would read {', '.join(after)}", span)
     same_id = replace(query, id=running.id, sink=replace(query.sink, query_id=running.id))
     stateful = is_stateful(running.relation) or is_stateful(query.relation)
-    if not stateful or fingerprint(running) == fingerprint(same_id):
+    same = fingerprint(running) == fingerprint(same_id)
+    if same:  # it keeps its checkpoint, whatever an older Orion has called that
+        same_id = replace(same_id, incarnation=running.incarnation)
+    if same or not stateful:
         return (DefineSource(same_id.sink, "replaced"), ReplaceQuery(running.id, same_id, continues=True))
     if query.sink.kind is Kind.STREAM:
         _refuse(old, "its query keeps state, and would write everything a second time", span)

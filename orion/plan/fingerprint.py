@@ -1,4 +1,8 @@
-"""A hash of what a query means. A comment or a line break changes nothing; an expression, a column or a format does."""
+"""A hash of what a query means. A comment or a line break changes nothing; an expression, a column or a format does.
+
+It compares two queries that are at hand, both hashed by the code that runs. Another version may hash otherwise, so it
+is no name for anything that stays: a query's checkpoint lies under its `incarnation`, which is journaled.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,24 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from orion.plan.codec import dumps
-from orion.plan.relations import Aggregate, Expr, Query, Transient
+from orion.plan.relations import Aggregate, Expr, Query, Relation, Transient
 from orion.plan.sources import Source
 
 
 def fingerprint(query: Query) -> str:
-    means = dumps(_bare(query.relation)) + dumps(_bare(query.sink)) + str(query.tasks)
+    return hash_meaning(query.relation, query.sink, query.tasks)
+
+
+def hash_meaning(relation: Relation, sink: Source, tasks: int) -> str:
+    """The fingerprint of the query that they would make."""
+    means = dumps(_bare(relation)) + dumps(_bare(sink)) + str(tasks)
     return hashlib.sha256(means.encode()).hexdigest()[:16]
 
 
 def meaning(query: Transient) -> str:
     """The same for two push queries that give the same rows; how many of them somebody wants is another matter."""
-    return hashlib.sha256(dumps(_bare(replace(query, limit=None))).encode()).hexdigest()
+    means = tuple(_bare(getattr(query, f.name)) for f in fields(query) if f.name != "limit")
+    return hashlib.sha256(dumps(means).encode()).hexdigest()
 
 
 def _bare(value: Any) -> Any:

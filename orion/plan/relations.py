@@ -6,14 +6,11 @@ The union is closed: readers `match` over it and end in `assert_never`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from orion.plan.sources import Kind, Source, Window
 from orion.schema import SqlType
-
-# Of a field that came later than its class: what has its default there is written, and hashed, as it was before.
-LATER = {"later": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class Project:
 
     input: Relation
     items: tuple[Named, ...]
-    rekeyed: bool = field(default=False, metadata=LATER)
+    rekeyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +188,14 @@ class Guarantee(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A relation that runs for good, writing each result row to its sink's topic."""
+    """A relation that runs for good, writing each result row to its sink's topic.
+
+    `incarnation` is the name under which its checkpoint lies. It is given once, and again only when another meaning
+    takes the query's place.
+    """
 
     id: str
+    incarnation: str
     relation: Relation
     sink: Source
     sources: tuple[str, ...]

@@ -13,7 +13,6 @@ from orion import profiles
 from orion.errors import ExternalError
 from orion.hub.client_settings import translated_settings
 from orion.hub.transactions import Permit
-from orion.plan.fingerprint import fingerprint
 from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, scans
 from orion.plan.tolerance import Tolerance
@@ -91,7 +90,7 @@ class QueryJob:
 
     @property
     def checkpoint(self) -> Path:
-        return self.around.checkpoints / f"{self.query.id}-{fingerprint(self.query)}"
+        return self.around.checkpoints / f"{self.query.id}-{self.query.incarnation}"
 
     @property
     def standing(self) -> Standing:

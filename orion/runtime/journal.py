@@ -1,23 +1,26 @@
 """The catalog's own log: a compacted topic of desired state. What exists is the fold of it.
 
 An entry is one source, query, connector, type or function under its name; a tombstone is its end. No entry hangs on the
-order of others, so one that can't be read is passed over and reported, and everything else comes back.
+order of others, so one that can't be read is passed over and reported, and everything else comes back. One that a newer
+Orion wrote is held for it: nothing is written over it, and nothing that belongs to it is tidied away.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import structlog
 
+from orion.errors import Conflict
 from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
 from orion.hub.records import Outgoing, Position
 from orion.plan.catalog import Catalog, Entry, EntryClass
-from orion.plan.codec import dumps, loads
 from orion.plan.definitions import CustomType, PythonFunction
+from orion.plan.entries import decode_entry, encode_entry
 from orion.plan.relations import Query
 from orion.plan.sources import Connector, Source
 
@@ -43,6 +46,7 @@ class Journal:
     topic: str
     writer: DurableWriter
     problems: list[str] = field(default_factory=list)
+    unread: dict[str, bool] = field(default_factory=dict)  # keys of entries that can't be; True: a newer Orion's
 
     def open(self) -> Catalog:
         """Read everything; make the topic when it isn't there."""
@@ -51,42 +55,69 @@ class Journal:
 
     def read(self) -> Catalog:
         """What is in the topic; raises NotFound where there is none."""
-        catalog = Catalog()
+        last: dict[bytes, bytes] = {}
+        version = 0
         with Reader(self.kafka, self.topic, Position("earliest")) as reader:
             while not reader.at_end:
                 for record in reader.read(500, 1.0):
-                    catalog = self._folded(catalog, record.key or b"", record.value)
-                    catalog = replace(catalog, version=record.offset + 1)
+                    version = record.offset + 1
+                    if record.value is None:
+                        last.pop(record.key or b"", None)
+                    else:
+                        last[record.key or b""] = record.value
+        return replace(self.fold_entries(last.items()), version=version)
+
+    def fold_entries(self, last: Iterable[tuple[bytes, bytes]]) -> Catalog:
+        """The catalog of each key's last entry: what was before it counts no more, also where it can't be read."""
+        catalog = Catalog()
+        for key, value in last:
+            word, _, name = key.decode("utf-8", "replace").partition("/")
+            if word not in _KINDS:
+                self._report(f"entry {key!r} is of no known kind")
+                continue
+            try:
+                catalog = catalog.put(decode_entry(value))
+            except Conflict as error:
+                self._pass_over(word, name, f"{error.message}. It is kept as it is. {error.hint}", newer=True)
+            except (ValueError, KeyError, TypeError) as error:
+                self._pass_over(word, name, str(error), newer=False)
         return catalog
 
-    def _folded(self, catalog: Catalog, key: bytes, value: bytes | None) -> Catalog:
-        kind, _, name = key.decode("utf-8", "replace").partition("/")
-        if kind not in _KINDS:
-            self._report(f"entry {key!r} is of no known kind")
-            return catalog
-        if value is None:
-            return catalog.drop(_KINDS[kind], name)
-        try:
-            return catalog.put(loads(value))
-        except (ValueError, KeyError, TypeError) as error:
-            self._report(f"{kind} {name} can't be read: {error}")
-            return catalog
+    def _pass_over(self, word: str, name: str, why: str, *, newer: bool) -> None:
+        self.unread[f"{word}/{name}"] = newer
+        self._report(f"{word} {name} can't be read: {why}")
 
     def _report(self, problem: str) -> None:
         self.problems.append(problem)
         log.warning("journal", problem=problem)
 
+    def check_free(self, kind: EntryClass, name: str) -> None:
+        """Raise where an entry of this name is a newer Orion's."""
+        self._check_free(_word(kind), name)
+
     def put(self, catalog: Catalog, entry: Entry) -> Catalog:
         """Write an entry, and the catalog with it in."""
         kind, name = _identity(entry)
-        return replace(catalog.put(entry), version=self._write(kind, name, dumps(entry).encode()))
+        return replace(catalog.put(entry), version=self._write(kind, name, encode_entry(entry)))
 
     def drop(self, catalog: Catalog, kind: EntryClass, name: str) -> Catalog:
-        word = next(w for w, k in _KINDS.items() if k is kind)
-        return replace(catalog.drop(_KINDS[word], name), version=self._write(word, name, None))
+        return replace(catalog.drop(kind, name), version=self._write(_word(kind), name, None))
 
-    def _write(self, kind: str, name: str, value: bytes | None) -> int:
-        return self.writer.write(self.topic, Outgoing(value, f"{kind}/{name}".encode())).offset + 1
+    def _write(self, word: str, name: str, value: bytes | None) -> int:
+        self._check_free(word, name)
+        key = f"{word}/{name}"
+        written = self.writer.write(self.topic, Outgoing(value, key.encode())).offset + 1
+        self.unread.pop(key, None)
+        return written
+
+    def _check_free(self, word: str, name: str) -> None:
+        if self.unread.get(f"{word}/{name}"):
+            message = f"The {word} {name} was made by a newer Orion, and this one can't read it."
+            raise Conflict("NEWER_ORION", message, hint="Upgrade Orion: it is kept until then.")
+
+
+def _word(kind: EntryClass) -> str:
+    return next(word for word, known in _KINDS.items() if known is kind)
 
 
 def _identity(entry: Entry) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from orion.hub.kafka import Kafka
 from orion.hub.records import Headers, Outgoing
 from orion.hub.writer import send_all
 from orion.plan.catalog import Catalog
-from orion.plan.codec import dumps
+from orion.plan.entries import encode_entry
 from orion.plan.steps import DefineSource
 from orion.runtime.journal import journal_topic
 from tests.scenarios.conftest import everything
@@ -172,7 +172,7 @@ def test_values_that_would_be_letters_again_are_told_before_they_go(orion: Orion
     text = f"CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='{dead}', PARTITIONS=3, VALUE_FORMAT='JSON');"
     steps = ksql.compile(text, Catalog()).steps
     source = next(step.source for step in steps if isinstance(step, DefineSource))
-    send_all(kafka, catalog, [Outgoing(dumps(source).encode(), f"source/{source.name}".encode())])
+    send_all(kafka, catalog, [Outgoing(encode_entry(source), f"source/{source.name}".encode())])
     try:
         tried = orion("dlq", "replay", dead, "--offset", "0", "--dry-run", "--json").document
         assert (tried["would_be_replayed"], tried["would_be_unreadable"]) == (1, 1)

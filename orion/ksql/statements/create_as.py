@@ -14,6 +14,7 @@ from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
 from orion.ksql.registering import check_named, registered
 from orion.ksql.time_to_live import limited
+from orion.plan.fingerprint import hash_meaning
 from orion.plan.relations import Guarantee, Query
 from orion.plan.sources import Kind, Source
 from orion.plan.steps import Ask, DefineSource, EnsureTopic, Nothing, StartQuery, Step
@@ -58,6 +59,7 @@ class CreateAs:
             sink = replace(sink, headed=True)
         query = Query(
             query_id,
+            hash_meaning(relation, sink, context.tasks),
             relation,
             sink,
             analysed.sources,

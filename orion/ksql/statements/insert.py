@@ -17,6 +17,7 @@ from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_INSERT, With
 from orion.ksql.queries import parse_query
 from orion.ksql.scope import constants
+from orion.plan.fingerprint import hash_meaning
 from orion.plan.relations import Expr, Named, Project, Query, Relation
 from orion.plan.sources import ROWTIME, Kind, Source
 from orion.plan.steps import Ask, InsertRow, StartQuery, Step
@@ -114,6 +115,7 @@ class InsertSelect:
         profile = lanes.profile(written, context)
         query = Query(
             query_id,
+            hash_meaning(relation, sink, context.tasks),
             relation,
             sink,
             analysed.sources,

@@ -17,7 +17,7 @@ def source(name: str) -> Source:
 
 
 def query(id: str, reads: str, writes: str) -> Query:
-    return Query(id, Scan(source(reads)), source(writes), (reads,))
+    return Query(id, "1", Scan(source(reads)), source(writes), (reads,))
 
 
 A, B, C = source("A"), source("B"), source("C")

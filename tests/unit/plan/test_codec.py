@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import json
+import re
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orion import schema
-from orion.plan import definitions, relations, sources
-from orion.plan.codec import dumps, loads
+from orion.errors import Conflict
+from orion.plan import relations
+from orion.plan.catalog import Entry
+from orion.plan.codec import Codec, dumps, loads
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import (
     Aggregate,
@@ -33,7 +34,6 @@ from orion.plan.relations import (
     Scan,
     Settle,
     Side,
-    Transient,
     Union,
     Within,
 )
@@ -50,6 +50,7 @@ from orion.plan.sources import (
     WireSchema,
     Wiring,
 )
+from orion.plan.tags import TAGS
 from orion.schema import Array, Column, Decimal, Field, Map, Role, Scalar, Schema, SqlType, Struct
 
 words = st.text(max_size=8)
@@ -100,7 +101,7 @@ trees: st.SearchStrategy[relations.Relation] = st.recursive(
 )  # fmt: skip
 sides = st.builds(Side, trees, named, st.tuples(exprs))
 queries = st.builds(
-    Query, words, trees, all_sources, st.lists(words).map(tuple), words, pairs, st.booleans(),
+    Query, words, words, trees, all_sources, st.lists(words).map(tuple), words, pairs, st.booleans(),
     guarantee=st.sampled_from(Guarantee), profile=st.none() | words,
 )  # fmt: skip
 connectors = st.builds(
@@ -109,9 +110,6 @@ connectors = st.builds(
 )  # fmt: skip
 parameters = st.lists(st.builds(Field, words, types), max_size=2).map(tuple)
 python_functions = st.builds(PythonFunction, words, parameters, types, words, st.none() | words, words, words)
-transients = st.builds(
-    Transient, trees, named, st.sampled_from(Kind), words, st.none() | st.integers(), st.booleans()
-)  # fmt: skip
 
 PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     Scalar: st.sampled_from(Scalar), Role: st.sampled_from(Role), Kind: st.sampled_from(Kind),
@@ -124,7 +122,7 @@ PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
     Named: st.builds(Named, words, exprs), AggregateCall: calls, Scan: st.builds(Scan, all_sources),
     Filter: st.builds(Filter, trees, exprs), Project: st.builds(Project, trees, named),
     Aggregate: st.builds(Aggregate, trees, named, st.tuples(calls), windows, exprs, named, words), Query: queries,
-    Connector: connectors, Transient: transients, CustomType: st.builds(CustomType, words, types, words),
+    Connector: connectors, CustomType: st.builds(CustomType, words, types, words),
     PythonFunction: python_functions, Within: withins, JoinKind: st.sampled_from(JoinKind),
     JoinType: st.sampled_from(JoinType), Side: sides, Union: st.builds(Union, st.tuples(trees, trees)),
     Explode: st.builds(Explode, trees, named), Settle: st.builds(Settle, trees, named, st.integers()),
@@ -136,24 +134,36 @@ PLAIN: dict[type[Any], st.SearchStrategy[Any]] = {
 }  # fmt: skip
 
 
-def _written() -> list[type[Any]]:
-    """Every class of the modules whose values the journal may hold."""
-    return [
-        cls
-        for module in (schema, sources, relations, definitions)
-        for cls in vars(module).values()
-        if inspect.isclass(cls) and cls.__module__ == module.__name__
-        if dataclasses.is_dataclass(cls) or issubclass(cls, Enum)
-    ]
+def _find_classes(hint: Any, found: set[type[Any]]) -> set[type[Any]]:
+    """Every class of a value that a hint allows, with those of its fields."""
+    for part in get_args(hint):
+        _find_classes(part, found)
+    if isinstance(hint, type) and hint not in found and (is_dataclass(hint) or issubclass(hint, Enum)):
+        found.add(hint)
+        if is_dataclass(hint):
+            for inner in get_type_hints(hint).values():
+                _find_classes(inner, found)
+    return found
 
 
-def test_every_class_is_tried_here() -> None:
-    assert set(_written()) == set(PLAIN)
+def test_every_class_that_an_entry_can_hold_has_a_tag_and_no_other_has() -> None:
+    """A new class of the plan needs a line in orion.plan.tags, and one here."""
+    reachable = _find_classes(Entry, set())
+    assert {cls.__name__ for cls in reachable} == {cls.__name__ for cls in TAGS.values()}
+    assert reachable == set(TAGS.values())
+    assert reachable == set(PLAIN)
 
 
-def test_no_two_classes_are_written_under_one_name() -> None:
-    names = [cls.__name__ for cls in _written()]
-    assert len(names) == len(set(names))
+def test_each_class_has_one_tag() -> None:
+    assert len(set(TAGS.values())) == len(TAGS)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", tag) for tag in TAGS)
+
+
+def test_no_two_fields_of_a_class_are_stored_under_one_name() -> None:
+    for cls in TAGS.values():
+        names = [f.metadata.get("stored", f.name) for f in fields(cls)] if is_dataclass(cls) else []
+        assert len(names) == len(set(names)), cls
+        assert "@" not in names
 
 
 @pytest.mark.parametrize("cls", list(PLAIN), ids=lambda c: c.__name__)
@@ -167,27 +177,76 @@ def test_every_value_comes_back_as_it_was(cls: type[Any], data: st.DataObject) -
     assert loads(dumps(value).encode()) == value
 
 
-def test_each_class_is_written_with_its_name() -> None:
-    assert json.loads(dumps(Decimal(5, 2))) == {"@": "Decimal", "precision": 5, "scale": 2}
-    assert json.loads(dumps(Kind.TABLE)) == {"@": "Kind", "value": "TABLE"}
-    assert json.loads(dumps(Array(Scalar.DATE)))["element"] == {"@": "Scalar", "value": "DATE"}
+def test_each_value_is_written_with_its_tag() -> None:
+    assert json.loads(dumps(Decimal(5, 2))) == {"@": "decimal", "precision": 5, "scale": 2}
+    assert json.loads(dumps(Kind.TABLE)) == {"@": "kind", "value": "TABLE"}
+    assert json.loads(dumps(Array(Scalar.DATE)))["element"] == {"@": "scalar", "value": "DATE"}
 
 
-def test_a_field_that_an_older_orion_did_not_write_takes_its_default() -> None:
-    assert loads('{"@": "Serde", "format": "JSON"}') == Serde("JSON")
+def test_what_has_its_default_is_left_out_and_comes_back() -> None:
+    assert json.loads(dumps(Serde("JSON"))) == {"@": "serde", "format": "JSON"}
+    assert json.loads(dumps(Serde("JSON", wrap_single=False)))["wrap_single"] is False
+    assert loads('{"@": "serde", "format": "JSON"}') == Serde("JSON")
+
+
+def test_a_class_without_a_tag_is_not_written() -> None:
+    @dataclass(frozen=True)
+    class Untagged:
+        name: str
+
+    for value in (Untagged("x"), (Untagged("x"),), 1.5, {"a": 1}, Serde):
+        with pytest.raises(TypeError, match="has no tag"):
+            dumps(value)
+
+
+@dataclass(frozen=True)
+class Before:
+    name: str
+    size: int = 1
+    inner: Kind = Kind.STREAM
+
+
+@dataclass(frozen=True)
+class After:
+    """The same under another name, with a field renamed and two more that have defaults."""
+
+    title: str = field(metadata={"stored": "name"})
+    colour: str | None = None
+    size: int = 1
+    inner: Kind = Kind.STREAM
+    more: tuple[int, ...] = field(default_factory=tuple)
+
+
+@pytest.mark.parametrize("values", [("a",), ("a", 2), ("a", 1, Kind.TABLE)])
+def test_renaming_a_class_or_a_field_and_adding_a_defaulted_one_changes_nothing_that_is_stored(
+    values: tuple[Any, ...],
+) -> None:
+    old, new = Codec({"kind": Kind, "thing": Before}), Codec({"kind": Kind, "thing": After})
+    written = old.encode_value(Before(*values))
+    read = new.decode_value(written)
+    assert Before(read.title, read.size, read.inner) == Before(*values)
+    assert (read.colour, read.more) == (None, ())
+    assert new.encode_value(read) == written
+    assert new.encode_value(replace(read, colour="red", more=(1,)))["more"] == [1]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"@": "Plugin", "name": "x"}',  # no such class
-        '{"name": "x"}',  # no class at all
-        '{"@": "Serde", "format": "JSON", "colour": "red"}',  # a field that a newer Orion writes
-        '{"@": "Serde"}',  # a field without a default is missing
-        '{"@": "Kind", "value": "HEAP"}',
-        "not JSON",
+        '{"@": "plugin", "name": "x"}',
+        '{"@": "Serde", "format": "JSON"}',
+        '{"@": "serde", "format": "JSON", "colour": "red"}',
+        '{"@": "kind", "value": "HEAP"}',
     ],
 )
-def test_what_is_not_known_is_refused_as_the_journal_expects(text: str) -> None:
+def test_what_a_newer_orion_may_have_written_is_told_as_such(text: str) -> None:
+    with pytest.raises(Conflict) as caught:
+        loads(text)
+    assert caught.value.code == "NEWER_ORION"
+    assert "Upgrade Orion" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("text", ['{"name": "x"}', '{"@": "serde"}', "not JSON"])
+def test_what_nobody_understands_is_refused_as_the_journal_expects(text: str) -> None:
     with pytest.raises((KeyError, TypeError, ValueError)):
         loads(text)

@@ -11,7 +11,7 @@ from orion import ksql
 from orion.plan.catalog import Catalog
 from orion.plan.fingerprint import fingerprint
 from orion.plan.relations import Aggregate, Query
-from orion.plan.steps import DefineSource, StartQuery
+from orion.plan.steps import DefineSource, ReplaceQuery, StartQuery
 
 SOURCE = "CREATE STREAM s (k STRING KEY, a INT, b STRING) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON')"
 FILTER = "CREATE STREAM o AS SELECT k, a + 1 AS c, b FROM s WHERE a > 1"
@@ -95,3 +95,32 @@ def test_the_reason_for_an_operator_is_words_and_the_operator_is_meaning() -> No
     native = replace(one, relation=replace(one.relation, keyed=None))
     assert fingerprint(reworded) == fingerprint(one)
     assert fingerprint(native) != fingerprint(one)
+
+
+def replace_query(running: Query, statement: str) -> ReplaceQuery:
+    catalog = Catalog(version=9).put(running).put(running.sink)
+    for step in ksql.compile(SOURCE, Catalog()).steps:
+        catalog = catalog.after(step)
+    plan = ksql.compile(statement.replace("CREATE", "CREATE OR REPLACE"), catalog)
+    [found] = [step for step in plan.steps if isinstance(step, ReplaceQuery)]
+    return found
+
+
+@pytest.mark.parametrize("statement", [FILTER, COUNT])
+def test_the_same_meaning_keeps_the_name_that_it_was_given_whoever_gave_it(statement: str) -> None:
+    running = replace(query(statement), incarnation="given-by-an-older-orion")
+    step = replace_query(running, statement.replace("SELECT", "SELECT /* again */"))
+    assert (step.query.id, step.query.incarnation, step.continues) == (running.id, running.incarnation, True)
+
+
+def test_another_meaning_gets_a_name_of_its_own() -> None:
+    running = replace(query(FILTER), incarnation="given-by-an-older-orion")
+    step = replace_query(running, FILTER.replace("a > 1", "a > 2"))
+    assert (step.query.id, step.query.incarnation, step.continues) == (running.id, fingerprint(step.query), True)
+    running = replace(query(COUNT), incarnation="given-by-an-older-orion")
+    step = replace_query(running, COUNT.replace("AS n", "AS n, MAX(a) AS most"))
+    assert (step.query.id != running.id, step.query.incarnation, step.continues) == (
+        True,
+        fingerprint(step.query),
+        False,
+    )
