@@ -148,7 +148,12 @@ class Engine:
         return self._queries.load
 
     def _sweep_groups(self) -> None:
-        """Forget the groups of what was dropped: their member stays in them for a while after its end."""
+        """Forget the groups of what was dropped: their member stays in them for a while after its end.
+
+        None are while an entry can't be read: one of them may be its own, and say how far it is.
+        """
+        if self._journal.unread:
+            return
         service = re.escape(self.config.service_id)
         ours = re.compile(rf"{service}\.(?:C[ST]AS_|INSERTQUERY_|connector\.)")
         alive = {f"{self.config.service_id}.{name}" for name in self.catalog.queries}
@@ -165,11 +170,31 @@ class Engine:
         if len(plan.steps) == 1 and isinstance(plan.steps[0], AssertTopic | AssertSchema):
             return self._await(plan.steps[0])  # waits, and keeps nobody else from working
         with self._lock:
+            for step in plan.steps:
+                self._check_writable(step)
             told, replaced = "Nothing to do.", ""
             for step in _started_before_journaled(plan.steps):
                 told = self._do(step)
                 replaced = told if isinstance(step, ReplaceQuery) else replaced
             return f"{told} {replaced}" if replaced else told
+
+    def _check_writable(self, step: Step) -> None:
+        """Raise, before anything is done, where a step is in the way of what a newer Orion has journaled."""
+        match step:
+            case StartQuery(query) | ReplaceQuery(_, query):
+                self._journal.check_free(Query, query.id)
+            case DefineSource(Source(name)) | DropSource(name):
+                self._journal.check_free(Source, name)
+                if name in self.catalog.sources:  # who writes it stands behind an entry that can't be read
+                    self._journal.check_free(Query, self.catalog.sources[name].query_id or "")
+            case CreateConnector(connector):
+                self._journal.check_free(Connector, connector.name)
+            case DefineType(type_):
+                self._journal.check_free(CustomType, type_.name)
+            case DefineFunction(function):
+                self._journal.check_free(PythonFunction, function.name)
+            case _:
+                pass
 
     def _do(self, step: Step) -> str:
         match step:
