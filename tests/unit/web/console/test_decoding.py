@@ -57,3 +57,7 @@ def test_what_names_a_schema_is_read_by_the_registry() -> None:
     found = Decoder(lambda raw: '{"x":1}' if raw else None, None)(record(None, b"\0\0\0\0\1rest"))
     assert (found.value.text, found.value.kind, found.value.document) == ('{"x":1}', "registry", {"x": 1})
     assert pretty(found.value) == '{\n  "x": 1\n}'
+
+
+def test_half_of_a_character_stays_the_escape_that_it_was() -> None:
+    assert pretty(plain(rb'{"s":"\ud800"}')) == '{\n  "s": "\\ud800"\n}'
