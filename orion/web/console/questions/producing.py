@@ -76,10 +76,10 @@ def headers_of(written: str) -> Headers:
     return tuple(found)
 
 
-def typed_again(sources: Sequence[Source], one: Decoded) -> Typed:
-    """A record as it is typed to be sent again: as a row of what is declared, where it is one."""
+def typed_again(source: Source | None, one: Decoded) -> Typed:
+    """A record as it is typed to be sent again: as a row of what is declared, where it is one; else key and value."""
     headers = "\n".join(f"{name}={value}" for name, value in one.headers)
-    for source in sources[:1]:
+    if source is not None:
         columns = tuple(c for c in source.schema if c.header is None)
         row = row_as_shown(columns, one)
         if row is not None and one.value.kind != "null":
