@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orion.cli import main, up
+from orion.cli import main
 
 
 def test_ctrl_c_while_the_code_is_loaded_starts_nothing(
@@ -17,7 +17,7 @@ def test_ctrl_c_while_the_code_is_loaded_starts_nothing(
     def pressed(_: int, handler: Callable[[], None]) -> None:
         handler()
 
-    monkeypatch.setattr(up.signal, "signal", pressed)
+    monkeypatch.setattr(signal, "signal", pressed)
     assert main(["--data", str(tmp_path / "data"), "up", "--port", "0"]) == 128 + signal.SIGINT
     assert "stopped before it was up" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
