@@ -368,10 +368,15 @@ def _source(source: Source, engine: Engine, extended: bool, tables: Tables | Non
 
 def _kept(status: TableStatus, told: Entity) -> Entity:
     """How the table that pull queries are answered from is doing."""
-    behind = "it isn't known how far behind" if status.lag is None else f"{status.lag} records behind"
+    behind = (
+        "it isn't known how far behind"
+        if status.lag is None
+        else f"{status.lag} {'record' if status.lag == 1 else 'records'} behind"
+    )
     age = "" if status.age_s is None else f", up with its topic {status.age_s:.1f} s ago"
     rows = "unknown" if status.rows is None else status.rows
-    bad = f", {status.bad_records} bad records left out" if status.bad_records else ""
+    some = "record" if status.bad_records == 1 else "records"
+    bad = f", {status.bad_records} bad {some} left out" if status.bad_records else ""
     text = f"{told['statistics']}; rows for pull queries: {rows}, {behind}{age}{bad}"
     table = {
         "state": status.state,

@@ -29,7 +29,7 @@ _SECRET = re.compile(
     r"password|secret|passphrase|token|credential|private\.?key|access\.key|api\.?key|jaas", re.IGNORECASE
 )
 _CONNECTOR = re.compile(r"\bCONNECTOR\b", re.IGNORECASE)
-_SQL_OPTION = re.compile(r"""((?:'[^']*'|"[^"]*"|[\w.]+))(\s*=\s*)('(?:[^']|'')*')""")
+_SQL_OPTION = re.compile(r"""((?:'[^']*'|"[^"]*"|[\w.]+))(\s*=\s*)('(?:[^']++|'')*')""")
 
 T = TypeVar("T", bound="Options")
 

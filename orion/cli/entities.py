@@ -55,8 +55,6 @@ def _sources(entity: Entity) -> None:
 def _queries(entity: Entity) -> None:
     columns = ("id", "state", "sink", "rows in", "rows out", "dead letters", "late rows", "lag", "fresh", "error")
     output.table(columns, [_query_row(q) for q in entity["queries"]])
-    for warning in entity.get("warnings", ()):
-        output.note(warning["message"])
 
 
 def _query_row(query: Entity) -> tuple[Any, ...]:

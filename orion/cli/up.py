@@ -50,6 +50,8 @@ def command(
     from orion.web.platform import running
 
     try:
+        if stopping.is_set():  # while the code was loaded, which takes seconds where the machine is busy
+            raise KeyboardInterrupt
         with running(config, output.note, wait=False) as platform:
             _announce(platform)
             if script and not stopping.is_set():

@@ -6,6 +6,7 @@ command in any folder finds the servers of its user by these notes.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -123,8 +124,23 @@ def is_folder_chosen(config: Config) -> bool:
     return "data" in config.model_fields_set or (config.data / LOCK).exists()
 
 
+def is_claimed(data: Path) -> bool:
+    """Whether a process holds the folder: a server, also one that can't be talked to yet or any more."""
+    try:
+        with (data / LOCK).open(encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
 def not_running(config: Config, otherwise: str) -> ConfigError:
     """No server is there to talk to; what to do, and what else there is `otherwise`."""
+    if is_claimed(config.data):
+        hint = "Try again when `orion up` has shown its addresses; /healthcheck says how far it is."
+        return ConfigError("NOT_READY", f"The Orion on {config.data} is still starting, or is stopping.", hint=hint)
     others = running_servers()
     hint = f"start one with `orion up`, or {otherwise}"
     if others:

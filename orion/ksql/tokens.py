@@ -52,9 +52,9 @@ _PATTERN = re.compile(
   | (?P<integer>\d+)
   | (?P<variable>\$\{\w+\})
   | (?P<body>\$\$.*?\$\$)
-  | (?P<string>'(?:[^']|'')*')
-  | (?P<backquoted>`(?:[^`]|``)*`)
-  | (?P<doublequoted>"(?:[^"]|"")*")
+  | (?P<string>'(?:[^']++|'')*+')
+  | (?P<backquoted>`(?:[^`]++|``)*+`)
+  | (?P<doublequoted>"(?:[^"]++|"")*+")
   | (?P<symbol>->|=>|:=|<>|!=|<=|>=|\|\||/(?!\*)|[-+*%=<>(),;.\[\]:{}])
     """,
     re.VERBOSE | re.DOTALL,

@@ -72,7 +72,9 @@ def read(body: bytes | str, model: type[M]) -> M:
         return model.model_validate(found)
     except (ValueError, RecursionError) as error:
         told = error.errors()[0] if isinstance(error, ValidationError) else None
-        what = f"{'.'.join(map(str, told['loc']))}: {told['msg']}" if told else "not JSON"
+        what = "not JSON" if told is None else f"{'.'.join(map(str, told['loc']))}: {told['msg']}"
+        if told is not None and not told["loc"]:
+            what = "not a JSON object"
         raise UserError("BAD_REQUEST", f"The request's body can't be read ({what}).") from error
 
 

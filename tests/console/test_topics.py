@@ -168,6 +168,18 @@ def test_a_record_is_sent_again_as_it_was_or_edited(page: Page, orion: Orion) ->
     assert sum(orion.kafka.ends_of(["ct_orders"])["ct_orders"].values()) == before + 1
 
 
+def test_a_record_to_edit_is_written_as_the_way_that_is_chosen_wants_it(page: Page) -> None:
+    page.goto("/topics/ct_orders?partition=0&from=offset:3")
+    page.locator(".o-records tbody tr").first.get_by_role("button").click()
+    page.get_by_role("button", name="Send again or edit").click()
+    dialog = page.locator(".o-dialog")
+    dialog.locator(".q-select").click()
+    page.get_by_role("option", name="As typed").click()
+    expect(dialog.get_by_label("Key", exact=True)).to_have_value(re.compile("o-"))
+    expect(dialog.get_by_label("Value", exact=True)).not_to_have_value("")
+    dialog.get_by_role("button", name="Cancel").click()
+
+
 def test_records_are_exported(page: Page) -> None:
     page.goto("/topics/ct_orders?partition=0&from=offset:4&find=o-8")
     expect(page.locator(".o-records tbody tr")).to_have_count(1)

@@ -14,7 +14,8 @@ from orion.plan.steps import Pull
 
 _MOST = 1_000  # texts, and for each of them other constants
 _CONSTANT = re.compile(
-    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|`(?:[^`]|``)*`|"(?:[^"]|"")*"|'(?:[^']|'')*'|(?<![\w.])\d{1,9}(?![\w.])""", re.DOTALL
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|`(?:[^`]++|``)*+`|"(?:[^"]++|"")*+"|'(?:[^']++|'')*+'|(?<![\w.])\d{1,9}(?![\w.])""",
+    re.DOTALL,
 )
 Constant = str | int
 
@@ -65,7 +66,8 @@ class Compiled:
         if any(at is None or constants[at] != p.value for at, p in zip(slots, made.parameters, strict=True)):
             return  # the text was changed on its way, by variables
         known = tuple(at for at in slots if at is not None)
-        others = tuple(at for at in range(len(constants)) if at not in set(known))
+        open_ones = set(known)
+        others = tuple(at for at in range(len(constants)) if at not in open_ones)
         entry = self._entries.get(shape)
         if entry is None or entry.catalog is not catalog or entry.slots != known:
             if len(self._entries) >= _MOST:

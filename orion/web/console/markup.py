@@ -29,8 +29,8 @@ _TONES = {
 
 
 def text(value: object) -> str:
-    """Anything as text that can't be taken for HTML."""
-    return escape(str(value), quote=True)
+    """Anything as text that can't be taken for HTML, and that can be sent: half of a surrogate pair is written out."""
+    return escape(str(value), quote=True).encode(errors="backslashreplace").decode()
 
 
 def link(name: object, *where: object, **query: object) -> str:

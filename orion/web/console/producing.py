@@ -26,7 +26,8 @@ async def produce_dialog(view: View, name: str, sources: Sequence[Source], again
     else:
         ways = {questions.UNCHANGED: "As it was, byte by byte", **ways}
         title, chosen = f"Send {again.record.partition}:{again.record.offset} to {name} again", questions.UNCHANGED
-        start = questions.typed_again(sources, again)
+        start = questions.typed_again(sources[0] if sources else None, again)
+    declared = {s.name: s for s in sources}
     with form_dialog(wide=True) as form:
         html(f"<h2>{markup.text(title)}</h2>")
         way = ui.select(ways, value=chosen, label="Encoded").classes("o-input")
@@ -39,6 +40,18 @@ async def produce_dialog(view: View, name: str, sources: Sequence[Source], again
             hidden.bind_visibility_from(way, "value", backward=lambda chosen: chosen != questions.UNCHANGED)
         for field in (way, key, value, headers):
             field.props("dense outlined")
+
+        proposed = [start]
+
+        def follow() -> None:
+            """What nobody has changed is written as the way that was chosen wants it."""
+            last = proposed[-1]
+            if again is None or way.value == questions.UNCHANGED or (key.value, value.value) != (last.key, last.value):
+                return
+            proposed.append(questions.typed_again(declared.get(way.value or ""), again))
+            key.value, value.value = proposed[-1].key, proposed[-1].value
+
+        way.on_value_change(follow)
 
         async def send() -> None:
             texts = (key.value or "", value.value or "", headers.value or "")

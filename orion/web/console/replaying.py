@@ -99,13 +99,15 @@ def review_html(found: Review) -> str:
     """How many go where, what is known against them, and what differs in the first of them."""
     total, changed = len(found.repaired), found.changed
     where = ", ".join(map(markup.mono, found.topics))
-    how = "as they are" if not changed else f"{amounts.count(changed)} of them with another value"
+    if total == 1:
+        go, how = "goes", "with another value" if changed else "as it is"
+    else:
+        go, how = "go", f"{amounts.count(changed)} of them with another value" if changed else "as they are"
     first = sorted(found.repaired, key=lambda one: one.letter.id not in found.faults)[:_SHOWN]
     more = f"<p>and {amounts.count(total - _SHOWN)} more</p>" if total > _SHOWN else ""
     shown = "".join(_difference(one, found) for one in first)
-    return (
-        f"{_warnings(found)}<p>{amounts.count(total)} go to {where}, {how}:</p><div class='o-rows'>{shown}</div>{more}"
-    )
+    told = f"<p>{amounts.count(total)} {go} to {where}, {how}:</p>"
+    return f"{_warnings(found)}{told}<div class='o-rows'>{shown}</div>{more}"
 
 
 def _warnings(found: Review) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
@@ -46,7 +46,8 @@ class View:
             with quiet():
                 await refresh()
 
-        ui.timer(seconds, tick, immediate=False)
+        if not context.slot.parent.is_deleted:  # else the page was left while it was drawn
+            ui.timer(seconds, tick, immediate=False)
 
     def opened(self, close: Callable[[], None]) -> Callable[[], None]:
         """Have something closed when the page is left, or the tab; gives what closes it before."""
@@ -160,9 +161,10 @@ def tell_unexpected(error: Exception) -> None:
         tell_error(error)
         return
     log.error("console", exc_info=error)
-    ui.notify(
-        "Something went wrong. The server's log has more.", position="bottom-right", classes="o-toast o-toast--bad"
-    )
+    with suppress(RuntimeError):  # it was no page's: there is nobody to tell
+        ui.notify(
+            "Something went wrong. The server's log has more.", position="bottom-right", classes="o-toast o-toast--bad"
+        )
 
 
 def desk_of_client() -> Desk:

@@ -33,10 +33,10 @@ class Token:
 
 _PATTERNS = (
     (Sort.SPACE, r"\s+|--[^\n]*"),
-    (Sort.TEXT, r"[eE]'(?:[^'\\]|''|\\.)*(?:'|$)|(?:[bBxXnN]|[uU]&)?'(?:[^']|'')*(?:'|$)"),
+    (Sort.TEXT, r"[eE]'(?:[^'\\]++|''|\\.)*+(?:'|$)|(?:[bBxXnN]|[uU]&)?'(?:[^']++|'')*+(?:'|$)"),
     (Sort.TEXT, r"\$(?P<dollar>(?:[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*)?)\$.*?(?:\$(?P=dollar)\$|$)"),
     (Sort.PARAMETER, r"\$\d+"),
-    (Sort.QUOTED, r'"(?:[^"]|"")*(?:"|$)'),
+    (Sort.QUOTED, r'"(?:[^"]++|"")*+(?:"|$)'),
     (Sort.NAME, r"[A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*"),
     (Sort.NUMBER, r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+"),
     (Sort.SIGN, r"::|:=|[<>!=~|@&#^%*/+-]+?(?=--|/\*)|[<>!=~|@&#^%*/+-]+|."),

@@ -14,7 +14,16 @@ import pytest
 
 from orion.config import Config, load, state_folder
 from orion.errors import ConfigError, Conflict
-from orion.hub.running import Running, bootstrap_of, locate_server, registry_of, running_servers
+from orion.hub import cluster_data
+from orion.hub.running import (
+    LOCK,
+    Running,
+    bootstrap_of,
+    is_claimed,
+    locate_server,
+    registry_of,
+    running_servers,
+)
 
 
 def announced(data: Path, port: int = 1, registry: str | None = None) -> Running:
@@ -75,6 +84,16 @@ def test_a_folder_that_was_chosen_is_not_left_for_another(tmp_path: Path, how: s
         bootstrap_of(config)
     assert raised.value.code == "NOT_RUNNING"
     assert f"--data {tmp_path / 'other'}" in str(raised.value.hint)
+
+
+def test_a_server_that_is_starting_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    config = load(flags={"data": tmp_path / "mine"})
+    with cluster_data.claim(config.data, LOCK):
+        assert is_claimed(config.data)
+        with pytest.raises(ConfigError) as raised:
+            bootstrap_of(config)
+        assert raised.value.code == "NOT_READY"
+    assert not is_claimed(config.data)
 
 
 def test_a_server_that_stopped_or_was_killed_is_not_found(tmp_path: Path) -> None:

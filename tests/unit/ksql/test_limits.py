@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
 from orion import ksql
 from orion.errors import OrionError
 from orion.ksql.limits import MAX_COLUMNS, MAX_DEPTH, MAX_QUERIES, MAX_STATEMENT
+from orion.ksql.pull.cache import shaped
 from orion.plan.catalog import Catalog
 from orion.plan.codec import dumps, loads
 from orion.plan.steps import DefineSource, DefineType, Plan, Pull, StartQuery
+from orion.web.postgres.lexer import tokens as words
 
 COLUMNS = "a INT, b BIGINT, d DOUBLE, m DECIMAL(10,2), v STRING, f BOOLEAN, ar ARRAY<INT>"
 
@@ -218,6 +221,16 @@ def test_what_is_never_closed_is_refused(opening: str) -> None:
         ksql.split(f"SELECT {opening}{'a' * 100_000}")
     assert refused.value.code == "UNEXPECTED_CHARACTER"
     assert not ksql.is_complete(f"SELECT {opening}{'a' * 100_000}")
+
+
+@pytest.mark.parametrize("mark", ["'", "`", '"'])
+def test_a_long_text_holds_up_nobody(mark: str) -> None:
+    """A regular expression keeps all other threads waiting until it is through."""
+    text = f"SELECT {mark}{'a' * 900_000}{mark} AS x FROM t;"
+    for look in (ksql.split, shaped, lambda given: list(words(given))):
+        start = time.process_time()
+        look(text)
+        assert time.process_time() - start < 0.2
 
 
 def test_many_semicolons_and_comments_are_nothing() -> None:

@@ -109,6 +109,12 @@ def pretty(shown: Shown) -> str:
     if shown.kind not in ("json", "registry"):
         return shown.text
     try:
-        return json.dumps(json.loads(shown.text), indent=2, ensure_ascii=False)
+        return spread(json.loads(shown.text))
     except ValueError:
         return shown.text
+
+
+def spread(document: Any) -> str:
+    """JSON over several lines. Half of a surrogate pair is an escape, as in the bytes: else it can't be sent."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    return text.encode(errors="backslashreplace").decode()

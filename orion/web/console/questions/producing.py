@@ -14,7 +14,7 @@ from orion.hub.outbox import Outbox
 from orion.hub.records import Headers, Outgoing, Receipt, Record
 from orion.plan.sources import Source
 from orion.schema import Array, Map, Scalar, SqlType, Struct
-from orion.web.console.questions.decoding import Decoded
+from orion.web.console.questions.decoding import Decoded, spread
 from orion.web.console.questions.sources import row_of as row_as_shown
 
 _PATIENCE_S = 5.0
@@ -76,16 +76,15 @@ def headers_of(written: str) -> Headers:
     return tuple(found)
 
 
-def typed_again(sources: Sequence[Source], one: Decoded) -> Typed:
-    """A record as it is typed to be sent again: as a row of what is declared, where it is one."""
+def typed_again(source: Source | None, one: Decoded) -> Typed:
+    """A record as it is typed to be sent again: as a row of what is declared, where it is one; else key and value."""
     headers = "\n".join(f"{name}={value}" for name, value in one.headers)
-    for source in sources[:1]:
+    if source is not None:
         columns = tuple(c for c in source.schema if c.header is None)
         row = row_as_shown(columns, one)
         if row is not None and one.value.kind != "null":
             named = dict(zip((c.name for c in columns), row[1:], strict=True))  # the first is its time
-            text = json.dumps(named, indent=2, ensure_ascii=False, default=str)
-            return Typed(source.name, "", text, headers, one.record)
+            return Typed(source.name, "", spread(named), headers, one.record)
     key, value = ("" if side.kind == "null" else side.text for side in (one.key, one.value))
     return Typed("", key, value, headers, one.record)
 

@@ -13,6 +13,7 @@ from orion.registry.access import Remote
 from orion.registry.schemas import Schema, schema_type
 from orion.registry.store import Registry, Wanted
 from orion.web.console.questions.comparing import Lines, compare_lines
+from orion.web.console.questions.decoding import spread
 
 _TOLD = ("{oldSchema", "{compatibility", "{validateFields")
 
@@ -143,7 +144,7 @@ def readable(entry: Entry) -> str:
     """JSON spread over lines; Protobuf as it is."""
     if entry.type == "PROTOBUF":
         return entry.text.rstrip("\n")
-    return json.dumps(json.loads(entry.text), indent=2, ensure_ascii=False)
+    return spread(json.loads(entry.text))
 
 
 def difference(before: Entry, after: Entry) -> Lines:

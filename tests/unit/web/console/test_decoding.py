@@ -10,6 +10,7 @@ from orion.hub.records import Record
 from orion.plan.sources import Kind, Serde, Source, Window, WindowKind
 from orion.schema import Column, Role, Scalar, Schema
 from orion.web.console.questions.decoding import Decoder, plain, pretty
+from orion.web.console.questions.producing import typed_again
 
 
 def record(key: bytes | None, value: bytes | None) -> Record:
@@ -57,3 +58,15 @@ def test_what_names_a_schema_is_read_by_the_registry() -> None:
     found = Decoder(lambda raw: '{"x":1}' if raw else None, None)(record(None, b"\0\0\0\0\1rest"))
     assert (found.value.text, found.value.kind, found.value.document) == ('{"x":1}', "registry", {"x": 1})
     assert pretty(found.value) == '{\n  "x": 1\n}'
+
+
+def test_half_of_a_character_stays_the_escape_that_it_was() -> None:
+    assert pretty(plain(rb'{"s":"\ud800"}')) == '{\n  "s": "\\ud800"\n}'
+
+
+def test_a_record_is_typed_again_as_a_row_or_by_its_key_and_value() -> None:
+    declared = source(Scalar.STRING)
+    one = Decoder(lambda _: None, declared)(record(b"k1", b'{"V":"x"}'))
+    assert typed_again(declared, one).value == '{\n  "K": "k1",\n  "V": "x"\n}'
+    bare = typed_again(None, one)
+    assert (bare.source, bare.key, bare.value, bare.headers) == ("", "k1", '{"V":"x"}', "h=x")

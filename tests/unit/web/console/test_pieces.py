@@ -14,11 +14,14 @@ from orion.web.console.page import address
 from orion.web.console.pages import NAMES, pages, paths
 from orion.web.console.questions import connectors, producing
 from orion.web.console.questions.connectors import Plugin
+from orion.web.console.questions.decoding import spread
 from orion.web.console.questions.groups import LagHistory
 from orion.web.console.questions.names import Place, fitting
 from orion.web.console.questions.records import From
 from orion.web.console.questions.schemas import Entry, difference
+from orion.web.console.results import rows_html
 from orion.web.console.tables import Column, rendered
+from orion.web.console.view import tell_unexpected
 
 EVIL = "<img src=x onerror=alert(1)>\"'"
 
@@ -35,6 +38,21 @@ def test_what_comes_from_outside_is_never_html() -> None:
     ):
         assert "<img" not in made
         assert EVIL not in made
+
+
+def test_what_comes_from_outside_can_be_sent_to_a_browser() -> None:
+    """Half of a surrogate pair is no UTF-8: a page with one in it would stay empty."""
+    for made in (
+        markup.text("\ud800"),
+        highlighting.json_text('{"a": "\ud800"}'),
+        rows_html(("A", "B"), [("\ud800", {"c": ["\ud800"]})]),
+        spread({"a": "\ud800"}),
+    ):
+        assert made.encode().count(rb"\ud800") >= 1
+
+
+def test_an_error_outside_of_a_page_is_logged_and_no_error_itself() -> None:
+    tell_unexpected(ValueError("of no page"))
 
 
 def test_a_name_is_no_link_where_nothing_is_there() -> None:
