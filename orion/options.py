@@ -29,7 +29,7 @@ _SECRET = re.compile(
     r"password|secret|passphrase|token|credential|private\.?key|access\.key|api\.?key|jaas", re.IGNORECASE
 )
 _CONNECTOR = re.compile(r"\bCONNECTOR\b", re.IGNORECASE)
-_SQL_OPTION = re.compile(r"""((?:'[^']*'|"[^"]*"|[\w.]+))(\s*=\s*)('(?:[^']++|'')*')""")
+_SQL_OPTION = re.compile(r"""((?:'[^']*'|"[^"]*"|[\w.]+))(\s*=\s*)('(?:[^']++|'')*'?)""")
 
 T = TypeVar("T", bound="Options")
 
@@ -118,8 +118,9 @@ def masked(statement: str) -> str:
         return statement
 
     def hide(match: re.Match[str]) -> str:
-        name, equals, value = match[1].strip("'\""), match[2], match[3][1:-1]
-        return f"{match[1]}{equals}'{shown({name: value})[name]}'"
+        name, equals, value = match[1].strip("'\""), match[2], match[3][1:].removesuffix("'")
+        # One that nobody closed is a secret too, up to the end of the text.
+        return f"{match[1]}{equals}'{shown({name: value})[name]}{match[3][1:][len(value) :]}"
 
     return _SQL_OPTION.sub(hide, statement)
 

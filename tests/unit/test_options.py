@@ -105,6 +105,8 @@ def test_a_statement_is_kept_without_its_secrets() -> None:
         f"CREATE SINK CONNECTOR c WITH ('topics' = 't', 'connection.password'='{HIDDEN}', "
         f"\"x.token\" = '{HIDDEN}', 'batch'='3')"
     )
+    assert masked("SINK CONNECTOR c WITH ('x.password'='abc") == f"SINK CONNECTOR c WITH ('x.password'='{HIDDEN}"
+    assert masked("CONNECTOR c WITH ('x.password'='it''s") == f"CONNECTOR c WITH ('x.password'='{HIDDEN}"
     assert masked("SELECT * FROM t WHERE password = 'abc';") == "SELECT * FROM t WHERE password = 'abc';"
 
 
