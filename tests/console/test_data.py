@@ -63,7 +63,7 @@ def test_a_dead_letter_goes_back_as_it_was_reviewed_and_once(
     expect(dialog).to_contain_text("review it again")
     expect(dialog.get_by_role("button", name="Send back anyway")).to_be_hidden()
     dialog.get_by_role("button", name="Review").click()
-    expect(dialog).to_contain_text("1 go to ct_orders")
+    expect(dialog).to_contain_text("1 goes to ct_orders")
     expect(dialog.locator("del").first).to_contain_text("a lot")
     expect(dialog.locator("ins").first).to_contain_text("1300")
     # While it is sent nothing can be typed that would be lost.
