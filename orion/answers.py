@@ -366,17 +366,16 @@ def _source(source: Source, engine: Engine, extended: bool, tables: Tables | Non
     return described | told | (_kept(kept, told) if kept is not None else {})
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def _kept(status: TableStatus, told: Entity) -> Entity:
     """How the table that pull queries are answered from is doing."""
-    behind = (
-        "it isn't known how far behind"
-        if status.lag is None
-        else f"{status.lag} {'record' if status.lag == 1 else 'records'} behind"
-    )
+    behind = "it isn't known how far behind" if status.lag is None else f"{_count(status.lag, 'record')} behind"
     age = "" if status.age_s is None else f", up with its topic {status.age_s:.1f} s ago"
     rows = "unknown" if status.rows is None else status.rows
-    some = "record" if status.bad_records == 1 else "records"
-    bad = f", {status.bad_records} bad {some} left out" if status.bad_records else ""
+    bad = f", {_count(status.bad_records, 'bad record')} left out" if status.bad_records else ""
     text = f"{told['statistics']}; rows for pull queries: {rows}, {behind}{age}{bad}"
     table = {
         "state": status.state,

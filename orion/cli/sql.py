@@ -13,7 +13,7 @@ import typer
 from orion.cli import output
 from orion.cli.files import read_text_file
 from orion.cli.target import find_server, options
-from orion.hub.running import is_claimed, not_running, running_servers
+from orion.hub.running import not_running, running_servers
 
 if TYPE_CHECKING:
     from orion.cli.client import Client
@@ -98,7 +98,7 @@ def _connected(ctx: typer.Context, url: str | None, start: bool) -> Iterator[Cli
 def ask_to_start(config: Config) -> None:
     """Let a person say whether a server is to be started, which takes a minute; without one, refuse."""
     refusal = not_running(config, "give --start to have one for this command alone")
-    if not sys.stdin.isatty() or is_claimed(config.data):
+    if not sys.stdin.isatty() or refusal.code == "NOT_READY":
         raise refusal
     others = running_servers()
     for one in others:

@@ -27,7 +27,7 @@ from typing import IO
 
 from orion.errors import ConfigError, Conflict
 from orion.hub.ivy import Progress
-from orion.hub.running import Running
+from orion.hub.running import Running, is_claimed
 
 HOST = "127.0.0.1"
 NEEDED_BYTES = 200_000_000
@@ -88,8 +88,8 @@ def claim(data: Path, name: str = "hub.lock") -> IO[str]:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        with lock:
-            raise _in_use(data, lock) from None
+        lock.close()
+        raise _in_use(data, name) from None
     with explained(data):
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
@@ -99,20 +99,12 @@ def claim(data: Path, name: str = "hub.lock") -> IO[str]:
 
 def refuse_claimed(data: Path, name: str = "hub.lock") -> None:
     """Raise where another orion has claimed the folder. Nothing is made, and nothing is claimed."""
-    try:
-        lock = (data / name).open(encoding="utf-8")
-    except OSError:
-        return
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _in_use(data, lock) from None
+    if is_claimed(data, name):
+        raise _in_use(data, name)
 
 
-def _in_use(data: Path, lock: IO[str]) -> Conflict:
-    lock.seek(0)
-    holder = lock.read().strip() or "unknown"
+def _in_use(data: Path, name: str) -> Conflict:
+    holder = (data / name).read_text(encoding="utf-8").strip() or "unknown"
     running = Running.read(data)
     hint = "Stop that one, or give this one another folder with --data."
     if running is not None:

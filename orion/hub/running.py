@@ -124,10 +124,13 @@ def is_folder_chosen(config: Config) -> bool:
     return "data" in config.model_fields_set or (config.data / LOCK).exists()
 
 
-def is_claimed(data: Path) -> bool:
-    """Whether a process holds the folder: a server, also one that can't be talked to yet or any more."""
+def is_claimed(data: Path, name: str = LOCK) -> bool:
+    """Whether a process holds the folder: a server, also one that can't be talked to yet or any more.
+
+    Nothing is made, and nothing is claimed.
+    """
     try:
-        with (data / LOCK).open(encoding="utf-8") as lock:
+        with (data / name).open(encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

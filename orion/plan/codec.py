@@ -40,7 +40,7 @@ def _get_default(field: dataclasses.Field[Any]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-class Codec:
+class PlanCodec:
     """Writes and reads values of the classes that have a tag."""
 
     def __init__(self, tags: Mapping[str, type[Any]]) -> None:
@@ -92,7 +92,7 @@ def build_unknown_error(what: str) -> Conflict:
     )
 
 
-_CODEC = Codec(TAGS)
+_CODEC = PlanCodec(TAGS)
 
 
 def encode_value(value: object) -> Any:

@@ -72,9 +72,12 @@ def read(body: bytes | str, model: type[M]) -> M:
         return model.model_validate(found)
     except (ValueError, RecursionError) as error:
         told = error.errors()[0] if isinstance(error, ValidationError) else None
-        what = "not JSON" if told is None else f"{'.'.join(map(str, told['loc']))}: {told['msg']}"
-        if told is not None and not told["loc"]:
+        if told is None:
+            what = "not JSON"
+        elif not told["loc"]:
             what = "not a JSON object"
+        else:
+            what = f"{'.'.join(map(str, told['loc']))}: {told['msg']}"
         raise UserError("BAD_REQUEST", f"The request's body can't be read ({what}).") from error
 
 

@@ -17,7 +17,7 @@ import pytest
 from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
 from orion.plan.catalog import Catalog, Entry
-from orion.plan.codec import Codec, to_json
+from orion.plan.codec import PlanCodec, to_json
 from orion.plan.entries import decode_entry, encode_entry
 from orion.plan.migrations import FORMAT
 from orion.plan.relations import AggregateCall, Expr, Query
@@ -141,7 +141,7 @@ def rename_field(field: dataclasses.Field[Any]) -> tuple[str, Any, Any]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_what_is_renamed_moved_or_added_with_a_default_changes_no_byte(name: str) -> None:
-    tomorrow = Codec({tag: rename_class(cls) for tag, cls in TAGS.items()})
+    tomorrow = PlanCodec({tag: rename_class(cls) for tag, cls in TAGS.items()})
     for record in read_records(FORMAT, name):
         if record["value"] is not None:
             read = tomorrow.decode_value(record["value"]["entry"])

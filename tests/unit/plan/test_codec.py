@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from orion.errors import Conflict
 from orion.plan import relations
 from orion.plan.catalog import Entry
-from orion.plan.codec import Codec, dumps, loads
+from orion.plan.codec import PlanCodec, dumps, loads
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.relations import (
     Aggregate,
@@ -221,7 +221,7 @@ class After:
 def test_renaming_a_class_or_a_field_and_adding_a_defaulted_one_changes_nothing_that_is_stored(
     values: tuple[Any, ...],
 ) -> None:
-    old, new = Codec({"kind": Kind, "thing": Before}), Codec({"kind": Kind, "thing": After})
+    old, new = PlanCodec({"kind": Kind, "thing": Before}), PlanCodec({"kind": Kind, "thing": After})
     written = old.encode_value(Before(*values))
     read = new.decode_value(written)
     assert Before(read.title, read.size, read.inner) == Before(*values)
