@@ -54,9 +54,6 @@ class Engine(Section):
 
     master: str = Field(default="local[*]", description="Spark master")
     memory: str = Field(default="1g", description="driver heap; Spark's process takes some 500 MB more")
-    state_memory_mb: int = Field(
-        default=256, ge=16, description="memory of all statements' state together, beside the heap; the rest is on disk"
-    )
     shuffle_partitions: int = Field(
         default=2, ge=1, description="partitions of keyed state; fixed for the life of a query"
     )

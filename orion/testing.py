@@ -192,7 +192,7 @@ class Desk:
             case Pull():
                 return self._pulled(ask).rows
             case Push(query):
-                frame = build(self.schemas.bound_relation(query.relation), self._reader(), query.tasks)
+                frame = build(self.schemas.bound_relation(query.relation), self._reader())
                 found = [row_of(r.row) for r in as_json(frame.orderBy(ORDER), query.columns).collect()]
                 return found if query.limit is None else found[: query.limit]
             case _:

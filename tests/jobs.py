@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -111,7 +112,6 @@ class FakeJob:
     id: str = "CSAS_O_1"
     sink: str = "O"
     dead_letters: str = "dlq.O"
-    scans: int = 1
     refuses: Exception | None = None  # what the next starts end with
     waits_for: threading.Event | None = None  # what a start takes until
     away: ExternalError | None = None  # what keeps questions from being answered
@@ -130,6 +130,9 @@ class FakeJob:
         self.streams.append(FakeStream())
         self.runs.append(FakeRun(self.streams[-1]))
         return cast(Run, self.runs[-1])
+
+    def forget(self) -> None:
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     def learn(self, error: str) -> bool:
         if self.away is not None:

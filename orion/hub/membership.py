@@ -5,10 +5,10 @@ two runs apart. There is one member, under one static name: whoever joins under 
 broker. Each transaction that a run's workers write carries the run's membership; one of a run that has been shut out
 is refused, whatever its workers still hold in their hands.
 
-In the same transaction a worker notes the batch's number, as the text of an offset of the ledger, a topic that stays
-empty. Whoever asks for that offset while a transaction over it is open waits until it has ended: so a new run knows
-for certain what the run before has written. The ledger's first partition has the name of the run itself: one that is
-shut out sees there whether another has come, or the group has only lost it.
+In the same transaction a worker notes the batch, as the text of an offset of the ledger (orion.hub.ledger). Whoever
+asks for that offset while a transaction over it is open waits until it has ended: so a new run knows for certain what
+the run before has written. The ledger's first partition has the name of the run itself: one that is shut out sees there
+whether another has come, or the group has only lost it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,8 @@ from orion.errors import Conflict, ExternalError
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import translated
 from orion.hub.leaving import leave
+from orion.hub.ledger import FIRST_SLOT, LEDGER, RUN_PARTITION, LedgerNote, parse_note, slot_place
 
-# Where batch numbers are noted, a partition for each slot, behind one for the run. Only the groups' offsets are used,
-# and it stays empty.
-LEDGER = "_orion_batches"
-_LEAST_PARTITIONS = 16
-_RUN, _FIRST_SLOT = 0, 1
 # How long another run may take from joining to giving its name.
 _NAMED_S = 3.0
 _JOIN_S = 60.0
@@ -90,7 +86,7 @@ class Membership:
 
     def _give_name(self) -> None:
         if not self._named:
-            self._consumer.commit(offsets=[TopicPartition(LEDGER, _RUN, 0, self._name)], asynchronous=False)
+            self._consumer.commit(offsets=[TopicPartition(LEDGER, RUN_PARTITION, 0, self._name)], asynchronous=False)
             self._named = True
 
     def _shut_out(self) -> Conflict | ExternalError:
@@ -104,39 +100,55 @@ class Membership:
         return ExternalError("MEMBERSHIP_LOST", f"The group {self.group} has lost this run.", retry_after=1.0)
 
     def _last_name(self) -> str | None:
-        asked = ConsumerGroupTopicPartitions(self.group, [TopicPartition(LEDGER, _RUN)])
+        asked = ConsumerGroupTopicPartitions(self.group, [TopicPartition(LEDGER, RUN_PARTITION)])
         found = self._kafka.admin.list_consumer_group_offsets([asked], request_timeout=_NAMED_S)[self.group].result()
         name: str | None = found.topic_partitions[0].metadata
         return name
 
     def written(self, slots: int) -> dict[int, int]:
-        """The number of the last batch that each slot has written, where it has written any.
+        """The number of the last batch that each slot has written, where it has written any."""
+        return {slot: note.batch for slot, note in self.read_notes(slots).items()}
+
+    def read_notes(self, slots: int) -> dict[int, LedgerNote]:
+        """What each slot has noted of the last batch that it has written, where it has written any.
 
         Waits for transactions of an earlier run that are still open.
         """
-        places = [TopicPartition(LEDGER, slot + _FIRST_SLOT) for slot in range(slots)]
+        found = self._committed([slot_place(slot) for slot in range(slots)])
+        return {place.partition - FIRST_SLOT: parse_note(place.metadata) for place in found if place.metadata}
+
+    def read_offsets(self, partitions: Mapping[str, int]) -> dict[str, dict[int, int]]:
+        """How far the group is, by its own offsets, in topics that have so many partitions."""
+        wanted = [TopicPartition(topic, part) for topic, count in partitions.items() for part in range(count)]
+        found: dict[str, dict[int, int]] = {}
+        for place in self._committed(wanted) if wanted else []:
+            found.setdefault(place.topic, {})[place.partition] = place.offset
+        return found
+
+    def _committed(self, places: list[TopicPartition]) -> list[TopicPartition]:
+        """The group's offsets where it has any, once no transaction over them is open."""
         end = time.monotonic() + TRANSACTION_S + 30.0
         while True:
             try:
-                found = self._consumer.committed(places, timeout=10.0)
-                break
+                return [place for place in self._consumer.committed(places, timeout=10.0) if place.offset >= 0]
             except KafkaException as error:
                 if time.monotonic() > end or error.args[0].code() != KafkaError._TIMED_OUT:
                     with translated(self._subject):
                         raise
             self.look()
-        there = {place.partition: place.metadata for place in found if place.offset >= 0}
-        return {partition - _FIRST_SLOT: int(batch) for partition, batch in there.items() if batch}
 
-    def forget(self, slots: Iterable[int]) -> None:
-        """The ledger says nothing of these slots any more: another query had the name before."""
+    def forget(self, slots: Iterable[int], offsets: Mapping[str, Mapping[int, int]] | None = None) -> None:
+        """The ledger says nothing of these slots any more, and the group is at these offsets: another query had the
+        name before."""
         self.credentials()
-        places = [TopicPartition(LEDGER, slot + _FIRST_SLOT, 0, "") for slot in slots]
+        places = [slot_place(slot) for slot in slots]
+        for topic, at in (offsets or {}).items():
+            places += [TopicPartition(topic, part, offset) for part, offset in at.items()]
         with translated(self._subject):
             self._consumer.commit(offsets=places, asynchronous=False)
 
     def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """Show how far the query is. Nothing hangs on it but what people see."""
+        """Show how far the query is: for people, and for a run that finds no checkpoint."""
         places = [TopicPartition(topic, part, offset) for topic, at in offsets.items() for part, offset in at.items()]
         if places and self._joined:
             with suppress(KafkaException):
@@ -166,21 +178,3 @@ def taken_over(group: str) -> Conflict:
         f"Another server has taken over {group}.",
         hint="It runs there. RESUME takes it back; better stop one of the two servers.",
     )
-
-
-def entry(slot: int, batch: int) -> TopicPartition:
-    """What says in the ledger that a slot has written a batch."""
-    return TopicPartition(LEDGER, slot + _FIRST_SLOT, 0, str(batch))
-
-
-def prepare_ledger(kafka: Kafka, slots: int) -> int:
-    """The ledger with room for so many slots; how many it has room for."""
-    wanted = _LEAST_PARTITIONS
-    while wanted < slots + _FIRST_SLOT:
-        wanted *= 2
-    if not kafka.create_topic(LEDGER, wanted, config={"cleanup.policy": "compact"}, exist_ok=True):
-        there = kafka.describe_topic(LEDGER).topic.partitions
-        if there < wanted:
-            kafka.alter_topic(LEDGER, partitions=wanted)
-        wanted = max(there, wanted)
-    return wanted - _FIRST_SLOT

@@ -23,7 +23,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from orion.hub.claims import Claim, opened
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
-from orion.hub.membership import TRANSACTION_S, entry, taken_over
+from orion.hub.ledger import LedgerNote, Ranges, slot_place
+from orion.hub.membership import TRANSACTION_S, taken_over
 from orion.plan.tolerance import LATE_ROW, Tolerance
 
 # Noting the batch takes milliseconds, unless the group's coordinator is being looked for.
@@ -52,6 +53,7 @@ class Chunk:
     largest: int = 0  # bytes of the largest value and the largest key
     newest: int = 0  # the latest time among those that are no dead letters
     origin: int | None = None  # which partition of all that is read they come from, if from one
+    partition: int = -1  # where they go; -1: by their keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ class Permit:
     claims: Path  # where this machine's writers note their names
     topic: str  # where results go
     letters: str  # where dead letters go
+    changelogs: tuple[str, ...] = ()  # where changes of state go, by operator
+    checkpoint: Path | None = None  # where batches are planned, if that tells which offsets they read
+    topic_ids: tuple[tuple[str, str], ...] = ()  # of the topics that are read
     limit: int = 0  # the largest record that the results' topic takes; 0: any
     settings: Settings = ()
     kind: str = ""  # of producer; those of one kind have the same settings
@@ -80,6 +85,7 @@ class Slot:
 
     number: int
     batch: int
+    sources: tuple[Ranges, ...] = ()  # what the batch reads, as far as that is known
 
 
 @dataclass(slots=True)
@@ -130,7 +136,7 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
     noted = False
     for chunk in chunks:
         fitting = [chunk]
-        if permit.limit and chunk.largest + _FRAME_BYTES > permit.limit:
+        if permit.limit and chunk.partition < 0 and chunk.largest + _FRAME_BYTES > permit.limit:
             fitting = list(_parted(chunk, permit))
         for part in fitting:
             _produce(producer, part)
@@ -148,8 +154,9 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
 
 
 def _note(producer: Producer, permit: Permit, slot: Slot) -> None:
+    note = LedgerNote(slot.batch, slot.sources, dict(permit.topic_ids))
     with _ending(_NOTE_S + _HANGS_S):
-        producer.send_offsets_to_transaction([entry(slot.number, slot.batch)], permit.membership, _NOTE_S)
+        producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
 
 
 @contextmanager
@@ -168,14 +175,14 @@ def _ending(seconds: float) -> Iterator[None]:
 
 def _produce(producer: Producer, chunk: Chunk) -> None:
     """Hand a chunk's records to the client. No other Python of Orion's runs as often: nothing here that needn't be."""
-    produce = producer.produce
+    produce, partition = producer.produce, chunk.partition
     headers = repeat(None) if chunk.headers is None else chunk.headers
     records = zip(chunk.topics, chunk.values, chunk.keys, chunk.times, headers, strict=False)
     for topic, value, key, time, header in records:
         while True:
             try:
                 # By position: topic, value, key, partition, two callbacks, timestamp, headers.
-                produce(topic, value, key, -1, None, None, time, header)
+                produce(topic, value, key, partition, None, None, time, header)
                 break
             except BufferError:
                 producer.poll(0.05)  # the queue is full: let it drain

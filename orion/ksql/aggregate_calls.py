@@ -11,8 +11,8 @@ from orion.ksql.bind import bind, choose, function_of
 from orion.ksql.functions.declare import Function, Overload
 from orion.ksql.scope import Scope
 from orion.plan.relations import AggregateCall, Expr
-from orion.plan.sources import ROWOFFSET, ROWTIME
-from orion.schema import Decimal, Scalar, SqlType, quote, spark_type
+from orion.plan.sources import ROWTIME
+from orion.schema import Scalar, SqlType
 
 # ksqlDB keeps an aggregate's state in the source's format, and these hold neither a STRUCT nor an ARRAY nor a MAP.
 _FLAT_FORMATS = ("DELIMITED", "KAFKA")
@@ -24,10 +24,8 @@ def bound_call(
     scope: Scope,
     *,
     value_format: str,
-    in_order: bool,
     properties: Mapping[str, str],
 ) -> AggregateCall:
-    """`in_order`: all rows of a group come from one partition, whose offsets tell their order."""
     function = function_of(node)
     if function.nested and value_format in _FLAT_FORMATS:
         raise BindError(
@@ -37,14 +35,8 @@ def bound_call(
             hint="Use a source in another format, such as JSON.",
         )
     chosen, _, constants, ready, type_ = chosen_call(function, node, scope)
-    native = None
-    if chosen.spark is not None and (in_order or not function.ordered):
-        written = [bind(c, scope).spark for c in constants]
-        native = chosen.lower([*(r.spark for r in ready), *written]).replace("{order}", quote(ROWOFFSET))
-        if isinstance(type_, Decimal):  # Spark's sums have more digits
-            native = f"CAST({native} AS {spark_type(type_)})"
     parameters = (*(_parameter(function, c) for c in constants), *_set(function, properties, node.span))
-    return AggregateCall(name, function.name, tuple(ready), parameters, type_, native)
+    return AggregateCall(name, function.name, tuple(ready), parameters, type_, chosen.ordered)
 
 
 def chosen_call(

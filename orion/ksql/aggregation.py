@@ -1,4 +1,4 @@
-"""GROUP BY: which expressions are keys, which are aggregates, and whether Spark's own aggregation will do."""
+"""GROUP BY: which expressions are keys, which are aggregates, and the window they are folded in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orion.ksql.late_rows import default_grace_ms
 from orion.ksql.projection import check_columns, identity, key_items, keys_first, names_of
 from orion.ksql.scope import Scope
 from orion.ksql.walk import contains_aggregate, is_aggregate, rewrite, walk
-from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation, is_stateful
+from orion.plan.relations import Aggregate, AggregateCall, Expr, Named, Relation
 from orion.plan.sources import WINDOW_BOUNDS, Kind, Window, WindowKind
 from orion.schema import Column, Role, Schema, SqlType, quote
 
@@ -61,12 +61,11 @@ def aggregate(
         window,
         having,
         out,
-        None,
         of_table=_table_key(rows, calls, query) if rows.kind is Kind.TABLE else (),
         final=query.emit is ast.Emit.FINAL,
         each=context.properties.get("cache.max.bytes.buffering") == "0",
     )
-    return replace(folded, keyed=_why_keyed(folded)), schema, window
+    return folded, schema, window
 
 
 def _refuse(query: ast.Query, rows: Rows) -> None:
@@ -94,25 +93,6 @@ def _table_key(rows: Rows, calls: tuple[AggregateCall, ...], query: ast.Query) -
         )
     bounds = WINDOW_BOUNDS.items() if rows.window else ()
     return (*rows.key, *(Expr(quote(n), t, n) for n, t in bounds))
-
-
-def _why_keyed(folded: Aggregate) -> str | None:
-    if folded.of_table:
-        return "a table's changed row takes back what it gave"
-    if folded.final:
-        return "EMIT FINAL tells a window when it closes"
-    if folded.window and folded.window.kind is WindowKind.SESSION:
-        return "sessions merge, and a merged one is withdrawn"
-    if folded.having is not None:
-        return "HAVING withdraws a row that stops fulfilling it"
-    unordered = [c.function for c in folded.calls if c.native is None]
-    if unordered:
-        return f"{unordered[0]} needs the order of arrival across partitions"
-    if folded.each:
-        return "every change is told by itself (the cache is off)"
-    if is_stateful(folded.input):
-        return "it follows another keyed operator"
-    return None
 
 
 def window_of(clause: ast.WindowClause | None) -> Window | None:
@@ -225,11 +205,5 @@ class Folding:
             name,
             self.scope,
             value_format=self.source.first.value.format,
-            in_order=self._grouped_by_key(),
             properties=self.properties,
         )
-
-    def _grouped_by_key(self) -> bool:
-        """Rows of a group come from one partition, so that offsets tell their order."""
-        key = {c.name for c in self.source.schema.key}
-        return bool(key) and {g.name for g, _ in self.groups if isinstance(g, ast.Name)} == key

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from orion.errors import BindError, Span
 from orion.ksql.context import Context
 from orion.plan.relations import Aggregate, Distinct, Filter, Project, Relation, inputs
 
 PROPERTY = "orion.late.rows"
-_WHY_KEYED = "late rows are kept"
 
 
-def with_late_rows(relation: Relation, written: str | None, context: Context, span: Span) -> tuple[Relation, bool]:
-    """The relation as it must be for what the clause or the session wants, and whether late rows are kept.
-
-    Spark's own aggregation drops late rows without a word, so to keep them takes the keyed operator.
-    """
+def are_late_rows_kept(relation: Relation, written: str | None, context: Context, span: Span) -> bool:
+    """Whether the clause, or the session, wants the relation's late rows kept; refused where none can be."""
     if (written or context.properties.get(PROPERTY, "count")) != "keep":
-        return relation, False
+        return False
     if _is_kept(relation):
-        return _keyed(relation), True
+        return True
     if written is None:  # the session speaks of whatever has a window
-        return relation, False
+        return False
     nested = _has_window(relation)
     raise BindError(
         "INVALID_PROPERTY",
@@ -50,16 +44,6 @@ def _is_kept(relation: Relation) -> bool:
 def _has_window(relation: Relation) -> bool:
     own = isinstance(relation, Distinct) or (isinstance(relation, Aggregate) and relation.window is not None)
     return own or any(map(_has_window, inputs(relation)))
-
-
-def _keyed(relation: Relation) -> Relation:
-    match relation:
-        case Project() | Filter():
-            return replace(relation, input=_keyed(relation.input))
-        case Aggregate(keyed=None):
-            return replace(relation, keyed=_WHY_KEYED)
-        case _:
-            return relation
 
 
 _DAY_MS = 86_400_000

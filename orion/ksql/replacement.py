@@ -1,8 +1,8 @@
 """CREATE OR REPLACE: what may take another's place, and what becomes of the query that wrote it.
 
 A source keeps its kind, its key, its topic and its formats; columns are only added, at the end. A query that keeps no
-state goes on from where the old one is, under the same id. One that keeps state starts from the beginning: what Spark
-has kept for the old one doesn't fit another query.
+state goes on from where the old one is, under the same id. One that keeps state starts from the beginning: its state
+lies in changelog topics that belong to the old meaning, and doesn't fit another one.
 """
 
 from __future__ import annotations

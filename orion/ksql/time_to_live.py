@@ -21,6 +21,5 @@ def limited(analysed: Analysed, ttl_ms: int | None, span: Span) -> Relation:
             hint="Use RETENTION_MS.",
         )
     if isinstance(analysed.relation, Aggregate):
-        why = analysed.relation.keyed or "a group without rows for its TTL is deleted"
-        return replace(analysed.relation, ttl_ms=ttl_ms, keyed=why)
+        return replace(analysed.relation, ttl_ms=ttl_ms)
     return replace(settled(analysed.relation, analysed.schema, analysed.window), ttl_ms=ttl_ms)

@@ -1,6 +1,6 @@
 """Entries of the journal as bytes: JSON that says in which format it is written.
 
-    {"format":2,"entry":{"@":"type","name":"KM","type":{"@":"scalar","value":"DOUBLE"}}}
+    {"format":3,"entry":{"@":"type","name":"KM","type":{"@":"scalar","value":"DOUBLE"}}}
 
 An entry of an older format goes through the migrations from there to today's. One that a newer Orion wrote is a
 Conflict: what it means can't be guessed.

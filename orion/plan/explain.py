@@ -26,6 +26,7 @@ from orion.plan.relations import (
     Union,
     inputs,
     is_stateful,
+    why_row_by_row,
 )
 from orion.plan.sources import ROWTIME, Direction, Kind, Serde, Source, subject
 from orion.plan.steps import (
@@ -255,7 +256,7 @@ def _join(join: Join) -> Iterator[str]:
         yield f"  within {join.within.before_ms} before, {join.within.after_ms} after, GRACE {grace}{how}"
     if join.kind is JoinKind.FOREIGN_KEY:
         yield f"  keyed by {_texts(join.left_key)}"
-    yield "  operator keyed tasks in Python: both sides are kept and met row by row"
+    yield "  operator tasks: both sides are kept and met row by row"
 
 
 def _texts(expressions: tuple[Expr, ...]) -> str:
@@ -271,8 +272,10 @@ def _aggregate(relation: Aggregate) -> Iterator[str]:
         yield f"  window {relation.window} GRACE {relation.window.grace_ms} MILLISECONDS{emitted}"
     if relation.having:
         yield f"  having {relation.having.text}"
-    how = f"keyed tasks in Python: {relation.keyed}" if relation.keyed else "Spark's own aggregation"
-    yield f"  operator {how}"
+    why = why_row_by_row(relation)
+    judged = ", lateness judged row by row" if relation.window else ""
+    how = f"row by row, {why}" if why else f"a batch's rows folded together{judged}"
+    yield f"  operator tasks: {how}"
 
 
 def _values(row: InsertRow) -> str:

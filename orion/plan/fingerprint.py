@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from orion.plan.codec import dumps
-from orion.plan.relations import Aggregate, Expr, Query, Relation, Transient
+from orion.plan.relations import Expr, Query, Relation, Transient
 from orion.plan.sources import Source
 
 
@@ -38,8 +38,6 @@ def _bare(value: Any) -> Any:
             return replace(value, text="")
         case Source():
             return replace(value, statement="", query_id=None)
-        case Aggregate(keyed=str()):
-            value = replace(value, keyed="")  # the reason is words, the operator is meaning
         case tuple():
             return tuple(_bare(item) for item in value)
     if not is_dataclass(value) or isinstance(value, type):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from orion.plan.relations import Aggregate, Distinct, Join, JoinKind, Relation, Scan, Settle, inputs
-from orion.plan.sources import ROWOFFSET, Kind
+from orion.plan.sources import Kind
 
 
 class Bond(IntEnum):
@@ -19,7 +19,6 @@ class Bond(IntEnum):
     NONE = 0  # each row stands for itself
     KEY = 1  # rows are folded by key, in any order
     ORDER = 2  # rows are taken in their order of arrival: the last one counts, or a late one doesn't
-    OFFSET = 3  # offsets tell which row is the later one: those of two partitions can't be compared
 
 
 def bonds(relation: Relation) -> dict[str, Bond]:
@@ -56,7 +55,5 @@ def _below(relation: Relation, at: int, above: Bond) -> Bond:
 
 
 def _folding(relation: Aggregate) -> Bond:
-    by_arrival = any(call.native is None or ROWOFFSET in call.native for call in relation.calls)
-    if by_arrival and relation.keyed is None:
-        return Bond.OFFSET  # Spark's own aggregation; the keyed operator takes the rows one after the other
+    by_arrival = any(call.ordered for call in relation.calls)
     return Bond.ORDER if by_arrival or relation.window or relation.of_table else Bond.KEY

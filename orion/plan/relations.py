@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from orion.plan.sources import Kind, Source, Window
+from orion.plan.sources import Kind, Source, Window, WindowKind
 from orion.schema import SqlType
 
 
@@ -30,7 +30,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """One aggregate of a GROUP BY. `native` is its Spark SQL; the keyed operator folds `args` by `function` instead.
+    """One aggregate of a GROUP BY: `args` are folded by `function`.
 
     `parameters` are the constants among the arguments (the 5 of TOPK(x, 5)); `args` only what differs by row.
     """
@@ -40,7 +40,7 @@ class AggregateCall:
     args: tuple[Expr, ...]
     parameters: tuple[int | str | bool, ...]
     type: SqlType
-    native: str | None
+    ordered: bool = False  # what it comes to hangs on the order in which rows arrive
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,6 @@ class Aggregate:
     window: Window | None
     having: Expr | None
     items: tuple[Named, ...]
-    keyed: str | None  # why it needs the keyed operator; None: Spark's own aggregation gives the same
     of_table: tuple[Expr, ...] = ()  # the key of the table that is folded: its rows' changes take back what they gave
     final: bool = False  # a window comes out once, when it closes
     each: bool = False  # every row's change comes out by itself, not a batch's as one
@@ -176,7 +175,7 @@ class Aggregate:
 Relation = Scan | Filter | Project | Explode | Settle | Distinct | Union | Join | Aggregate
 
 
-DEFAULT_TASKS = 16
+DEFAULT_TASKS = 0  # as many as the widest topic that is read has partitions
 
 
 class Guarantee(StrEnum):
@@ -281,3 +280,42 @@ def is_rekeyed(relation: Relation) -> bool:
 
 def is_stateful(relation: Relation) -> bool:
     return isinstance(relation, Settle | Distinct | Join | Aggregate) or any(map(is_stateful, inputs(relation)))
+
+
+def operator_count(relation: Relation) -> int:
+    """How many keyed operators a relation has. Each has a number, and state under it: those of what it is made of come
+    first, from left to right."""
+    below = sum(map(operator_count, inputs(relation)))
+    match relation:
+        case Join(kind=JoinKind.FOREIGN_KEY):
+            return below + 2
+        case Aggregate(of_table=of_table):
+            return below + (2 if of_table else 1)
+        case Join() | Settle() | Distinct():
+            return below + 1
+        case _:
+            return below
+
+
+def why_row_by_row(relation: Aggregate) -> str | None:
+    """Why the rows of a batch are folded one after the other; None: they are folded together."""
+    if relation.of_table:
+        return "a table's changed row takes back what it gave"
+    if relation.window and relation.window.kind is WindowKind.SESSION:
+        return "sessions merge, and a merged one is withdrawn"
+    if relation.each:
+        return "every change is told by itself (the cache is off)"
+    if relation.ttl_ms is not None:
+        return "a group without rows for its TTL is deleted"
+    return None
+
+
+def has_own_slots(relation: Relation) -> bool:
+    """Whether each task of its one operator may write by itself: nothing else brings rows together behind it."""
+    match relation:
+        case Project(input) | Filter(input) | Explode(input):
+            return has_own_slots(input)
+        case Union() | Scan():
+            return False
+        case _:
+            return operator_count(relation) == 1

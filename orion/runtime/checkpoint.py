@@ -3,7 +3,7 @@
     metadata               Spark's id of the query
     offsets/N              up to where batch N reads, written before it runs
     commits/N              batch N is done
-    state/OPERATOR/PART/   V.zip is all of version V, V.changelog what it adds to V-1; batch N makes version N+1
+    tasks/OPERATOR/TASK    Orion's own: local copies of the state, see orion.runtime.state
     sources/               where the query began; not read again after the first batch. Of a feed that follows a
                            folder: sources/N/BATCH has the files of a batch, BATCH.compact those of all up to it
     orion.json             Orion's own: whose folder this is, and which topics it stands for
@@ -13,7 +13,7 @@ default file manager, and what `verify` says:
 
 | damage | Spark | here |
 |---|---|---|
-| all is gone; `offsets` and `commits` of a query without state | begins from zero, without a word | refused |
+| all is gone; `offsets` and `commits` | begins from zero, without a word | refused |
 | another number in the last entry of `offsets` | reads on from there: rows lost, or read twice | refused by checksum |
 | an older copy of the folder | does what came since again, in batches that are written already | refused |
 | last entry of `offsets` gone | does the batch before it again, then "Concurrent update to the log" | refused |
@@ -23,9 +23,7 @@ default file manager, and what `verify` says:
 | `metadata` gone, cut off | refuses to start; an error of its JSON parser | refused |
 | `commits` gone, or more than its last entry | does the last batch again | refused: no crash does that |
 | last entry of `commits` gone | does the last batch again, as after a crash | trusted |
-| a version of the state gone, empty | the batch fails, with a stack trace | refused |
-| `state` gone | refuses to start | refused |
-| an old entry of `offsets`, `sources`, the state's `_metadata` gone | goes on, and is right | trusted |
+| an old entry of `offsets`, `sources` gone | goes on, and is right | trusted |
 
 The default file manager reads the logs without their checksums (`.N.crc`). The one that orion.runtime.session chooses
 reads them, and ends a query whose entry doesn't match with "Checksum error".
@@ -51,9 +49,6 @@ _HINT = (
     "Put the whole folder back as it was, if there is a copy that is as new as Kafka's data. Otherwise drop the query "
     "and create it again: it then reads its topics from their start and writes its results anew."
 )
-# 12.zip, 12.changelog; with a unique id, as Spark may be told to write them: 12_5f3c.changelog
-_VERSION = re.compile(r"(\d+)(?:_[^.]+)?\.(zip|snapshot|changelog|delta)")
-_WHOLE = ("zip", "snapshot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +155,6 @@ class Checkpoint:
         if committed is not None:
             _entry(self.path / "commits" / str(committed))
         self._check_numbers(planned, -1 if committed is None else committed, written)
-        if committed is not None:
-            _check_state(self.path / "state", committed + 1, needed=identity is not None and identity.stateful)
 
     def _begun(self, committed: int | None, written: int | None) -> str | None:
         """What shows that a batch has run, besides the log of those that were planned."""
@@ -169,8 +162,6 @@ class Checkpoint:
             return f"batch {committed} is done"
         if written is not None:
             return f"batch {written} has been written"
-        if any(map(_versions, _stores(self.path / "state"))):
-            return "there is state"
         return None
 
     def _check_numbers(self, planned: int, committed: int, written: int | None) -> None:
@@ -280,69 +271,6 @@ def _matches(content: bytes, checksums: Path) -> bool:
         return True  # says nothing
     parts = (content[at : at + size] for at in range(0, len(content), size))
     return told[8:] == b"".join(zlib.crc32(part).to_bytes(4, "big") for part in parts)
-
-
-# ---- state -----------------------------------------------------------------------------------------------------------
-
-
-def _check_state(state: Path, version: int, *, needed: bool) -> None:
-    """Whether each store has what its version is made of: the last whole one, and each changelog since."""
-    stores = list(_stores(state))
-    if needed and not stores:
-        raise _broken(state, f"is gone, though the query needs its version {version}")
-    for store in stores:
-        # Spark tidies up in the background, so that a file may go and another come between two looks.
-        if _lacks(store, version) and (lacking := _lacks(store, version)):
-            raise _broken(store, lacking)
-
-
-def _stores(state: Path) -> Iterator[Path]:
-    """The folders that hold versions: OPERATOR/PARTITION, or below that one for each store with a name."""
-    for operator in _numbered(state):
-        for partition in range(_partitions(operator)):
-            folder = operator / str(partition)
-            named = [f for f in folder.iterdir() if f.is_dir() and _versions(f)] if folder.is_dir() else []
-            yield from named or [folder]
-
-
-def _partitions(operator: Path) -> int:
-    """How many partitions an operator has: by what Spark noted, if that is there, and by what is there."""
-    count = max((int(folder.name) + 1 for folder in _numbered(operator)), default=0)
-    for noted in (operator / "_metadata" / "metadata", *(operator / "_metadata" / "v2").glob("[0-9]*")):
-        try:
-            told = json.loads(noted.read_text(encoding="utf-8").split("\n")[1])
-            count = max([count, *(int(store["numPartitions"]) for store in told["stateStoreInfo"])])
-        except (OSError, ValueError, LookupError, TypeError):
-            continue
-    return count
-
-
-def _numbered(folder: Path) -> list[Path]:
-    found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(entry for entry in found if entry.is_dir() and entry.name.isdecimal())
-
-
-def _versions(store: Path) -> dict[tuple[int, bool], bool]:
-    """Which versions a store has, whole ones and changelogs, and whether there is anything in them."""
-    found: dict[tuple[int, bool], bool] = {}
-    for entry in store.iterdir() if store.is_dir() else ():
-        if told := _VERSION.fullmatch(entry.name):
-            place = (int(told[1]), told[2] in _WHOLE)
-            found[place] = found.get(place, False) or entry.stat().st_size > 0
-    return found
-
-
-def _lacks(store: Path, version: int) -> str | None:
-    found = _versions(store)
-    start = max((at for at, whole in found if whole and at <= version), default=0)
-    if start and not found[start, True]:
-        return f"has an empty version {start}"
-    for at in range(start + 1, version + 1):
-        if (at, False) not in found:
-            return f"lacks version {at}, of the {version} that the query needs"
-        if not found[at, False]:
-            return f"has an empty changelog of version {at}"
-    return None
 
 
 def _broken(file: Path, what: str) -> Conflict:

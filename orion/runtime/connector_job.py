@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,15 +48,14 @@ class ConnectorJob(ABC):
         return f"dlq.{self.connector.name}"
 
     @property
-    def scans(self) -> int:
-        return 1
-
-    @property
     def checkpoint(self) -> Path:
         return self.around.checkpoints / f"connector-{self.identity}"
+
+    def forget(self) -> None:
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
 
     @property
     def standing(self) -> Standing:
         group = f"{self.around.grounds.service}.connector.{self.identity}"
         resume = f'RESUME CONNECTOR "{self.connector.name}"'
-        return Standing(self.id, group, self.checkpoint, self.topics, 1, {}, False, resume)
+        return Standing(self.id, group, self.checkpoint, self.topics, {}, False, resume)

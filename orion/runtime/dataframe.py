@@ -9,7 +9,6 @@ from typing import assert_never
 from pyspark.sql import DataFrame
 
 from orion.plan.relations import (
-    DEFAULT_TASKS,
     Aggregate,
     Distinct,
     Explode,
@@ -22,40 +21,42 @@ from orion.plan.relations import (
     Scan,
     Settle,
     Union,
+    has_own_slots,
     is_rekeyed,
     is_stateful,
     scans,
 )
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source
-from orion.runtime import emit, rows
+from orion.runtime import emit, letters, rows
 from orion.runtime.headers import Own, Seen
-from orion.runtime.operators import join, keyed_aggregate, native_aggregate, rowwise
-from orion.runtime.operators.tasks import Spread
+from orion.runtime.operators import aggregate, join, rowwise
+from orion.runtime.operators.spread import Spread
 from orion.runtime.scan import decoded
 from orion.schema import Array, quote, spark_type
 
 Read = Callable[[Source], DataFrame]
 
 
-def outgoing(query: Query, read: Read, seen: Seen | None = None) -> DataFrame:
-    """Everything a query writes, as Kafka records: its results, and its dead letters.
+def outgoing(query: Query, read: Read, seen: Seen | None = None, spread: Spread | None = None) -> DataFrame:
+    """Everything a query writes, as Kafka records: its results, its dead letters, and the changes of its state.
 
-    `seen` is how far earlier runs of it have written, for a sink whose records tell repeats.
+    `seen` is how far earlier runs of it have written, for a sink whose records tell repeats. `spread` says how its
+    operators run; without it their state lives for one batch.
     """
     rekeyed = is_rekeyed(query.relation)
     if not is_stateful(query.relation):
         frame = build(query.relation, _numbered(read, len(scans(query.relation))))
         own = Own(query.id, seen or {}, placed=query.guarantee is Guarantee.FAST) if query.sink.headed else None
         return emit.routed(frame, query.sink, query.dead_letters, own, rekeyed=rekeyed)
-    # An operator lets only its results through, so the bad records take a road of their own beside it.
-    # Both are one query with one checkpoint: results and dead letters of a batch are written together.
-    frame = build(query.relation, read, query.tasks, keeps_late=query.keeps_late)
-    results = emit.records(frame, query.sink, query.dead_letters, rekeyed=rekeyed)
-    for source in dict.fromkeys(scans(query.relation)):
-        letters = emit.letters(decoded(read(source), source), query.dead_letters)
-        # They are few: one partition of them is one slot to write, where each of the topic's would be another.
-        results = results.unionAll(letters.repartition(1))
-    return results
+    spread = spread or Spread(1)
+    made = emit.records(
+        build(query.relation, read, spread, keeps_late=query.keeps_late),
+        query.sink,
+        query.dead_letters,
+        rekeyed=rekeyed,
+    )
+    # Half a batch that stands would have changed what the other half must still find.
+    return made if has_own_slots(query.relation) else made.repartition(1)
 
 
 def _numbered(read: Read, count: int) -> Read:
@@ -69,20 +70,16 @@ def with_origin(raw: DataFrame, scan: int = 0, scans: int = 1) -> DataFrame:
     return raw.selectExpr("*", f"{origin} AS {rows.ORIGIN}")
 
 
-def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS, *, keeps_late: bool = False) -> DataFrame:
-    """The relation's columns with ROWTIME, DELETED and ORDER; without an operator also the rest of rows.META.
+def build(relation: Relation, read: Read, spread: Spread | None = None, *, keeps_late: bool = False) -> DataFrame:
+    """The relation's columns with ROWTIME, DELETED, ORDER and BAD; without an operator also the rest of rows.META, and
+    behind one rows.LETTER.
 
     `keeps_late`: rows that come too late for a window come out as bad ones.
     """
-    spread = Spread(tasks)
+    tasks = spread or Spread(1)
 
     def inner(of: Relation) -> DataFrame:
         return build(of, read, tasks, keeps_late=keeps_late)
-
-    def good(of: Relation) -> DataFrame:
-        """Without the records that couldn't be decoded: no operator takes them."""
-        frame = inner(of)
-        return frame.where(f"{rows.BAD} IS NULL") if rows.BAD in frame.columns else frame
 
     match relation:
         case Scan(source):
@@ -94,27 +91,33 @@ def build(relation: Relation, read: Read, tasks: int = DEFAULT_TASKS, *, keeps_l
         case Explode(input, items):
             return _exploded(relation, inner(input))
         case Settle(input):
-            return rowwise.settle(relation, good(input), spread)
+            return rowwise.settle(relation, inner(input), tasks)
         case Distinct(input):
-            return rowwise.distinct(relation, _events(good(input)), spread, keeps_late=keeps_late)
+            return rowwise.distinct(relation, _events(inner(input)), tasks, keeps_late=keeps_late)
         case Union(inputs):
-            frames = [good(i) if is_stateful(relation) else inner(i) for i in inputs]
+            frames = [inner(i) for i in inputs]
+            if is_stateful(relation):
+                frames = [_with_packed_letters(frame) for frame in frames]
             return reduce(lambda left, right: left.unionByName(right), frames)
         case Join(left, right):
-            return join.apply(relation, good(left.input), good(right.input), spread)
+            return join.apply(relation, inner(left.input), inner(right.input), tasks)
         case Aggregate(input=input):
-            if relation.keyed is None:
-                return native_aggregate.apply(relation, _events(good(input)))
-            folded = good(input) if relation.of_table else _events(good(input))
+            folded = inner(input) if relation.of_table else _events(inner(input))
             keeps = keeps_late and relation.window is not None
-            return keyed_aggregate.apply(relation, folded, spread, keeps_late=keeps)
+            return aggregate.apply(relation, folded, tasks, keeps_late=keeps)
         case _:
             assert_never(relation)
 
 
 def _events(stream: DataFrame) -> DataFrame:
     """Without the records that have no value: they tell an operator nothing."""
-    return stream.where(f"NOT {rows.DELETED}")
+    return stream.where(f"{rows.BAD} IS NOT NULL OR NOT {rows.DELETED}")
+
+
+def _with_packed_letters(frame: DataFrame) -> DataFrame:
+    """With the columns that frames with and without an operator have in common."""
+    others = [quote(c) for c in frame.columns if c not in rows.META and c not in (ROWPARTITION, ROWOFFSET)]
+    return frame.selectExpr(*others, rows.DELETED, rows.BAD, f"{letters.letter_of(frame)} AS {rows.LETTER}")
 
 
 def _projected(frame: DataFrame, items: list[tuple[str, str]]) -> DataFrame:

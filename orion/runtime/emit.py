@@ -9,35 +9,27 @@ from orion.hub.dead_letters import ATTEMPT, OF_LANES, OURS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Source, WindowKind, is_alone
 from orion.runtime import rows
 from orion.runtime.headers import Own
+from orion.runtime.letters import NO_LETTER, OFFSET, PARTITION, with_letters_read
 from orion.runtime.scan import NO_HEADERS, event_time
 from orion.schema import Role, literal, quote
 
-_NO_LETTER = "CAST(NULL AS STRUCT<bad: STRING, topic: STRING, partition: INT, offset: BIGINT, stamp: BIGINT>)"
 _SIDES = (Role.KEY, Role.VALUE)
 _KEY_BYTES, _VALUE_BYTES = "__key_bytes", "__value_bytes"
 _TIMELESS = "'TIMESTAMP_UNREADABLE: no time for the record'"
 
 
 def records(frame: DataFrame, sink: Source, dead_letters: str = "", *, rekeyed: bool = False) -> DataFrame:
-    """Rows with the sink's columns, ROWTIME, and DELETED, as records of its topic (rows.OUTGOING).
+    """Rows with the sink's columns as records of its topic (rows.OUTGOING); behind an operator changes of state, too.
 
-    A row that the sink's schema can't hold becomes a dead letter, with the row as JSON for its value; so does one that
-    an operator has marked as bad, which is a row that came too late for its window. `rekeyed`: see _key.
+    Dead letters that have passed the operator by are letters here. A row that the sink's schema can't hold becomes one,
+    with the row as JSON for its value. `rekeyed`: see _key.
     """
-    late = f"{rows.BAD} IS NOT NULL OR " if rows.BAD in frame.columns else ""
+    if rows.BAD not in frame.columns:
+        frame = frame.selectExpr("*", f"CAST(NULL AS STRING) AS {rows.BAD}", f"{NO_LETTER} AS {rows.LETTER}")
     if sink.timestamp is not None:
-        frame = frame.where(f"{late}NOT {_is_timeless(sink)}")  # as in ksqlDB, such a row is left out
-    if late or any(_may_refuse(sink, role) for role in _SIDES):
-        return routed(_as_if_read(frame, sink), sink, dead_letters, rekeyed=rekeyed)
-    return frame.selectExpr(
-        f"'{sink.topic}' AS topic",
-        f"{_key(sink, rekeyed)} AS key",
-        f"CASE WHEN NOT {rows.DELETED} THEN {_value(sink)} END AS value",
-        f"{_time(sink)} AS timestamp",
-        f"{_headers(frame)} AS headers",
-        _origin(frame),
-        f"{_NO_LETTER} AS letter",
-    )
+        # As in ksqlDB, such a row is left out.
+        frame = frame.where(f"{rows.BAD} IS NOT NULL OR NOT {_is_timeless(sink)}")
+    return routed(_as_if_read(frame, sink), sink, dead_letters, rekeyed=rekeyed)
 
 
 def routed(
@@ -49,6 +41,9 @@ def routed(
         timeless = f"CASE WHEN {_is_timeless(sink)} THEN {_TIMELESS} END"
         frame = frame.selectExpr(*others, f"coalesce({rows.BAD}, {timeless}) AS {rows.BAD}")
     good = f"{rows.BAD} IS NULL"
+    behind = rows.LETTER in frame.columns
+    # A change of state goes its own way; a feed's note says where it goes as a letter does.
+    is_letter = f"{rows.BAD} <> '{rows.NOTE}'" if behind else f"{rows.BAD} IS NOT NULL"
     key, value = _key(sink, rekeyed), _value(sink)
     if any(_may_refuse(sink, role) for role in _SIDES):
         frame = _encoded(frame, sink, key, value)
@@ -60,7 +55,8 @@ def routed(
         f"if({good}, {_time(sink)}, {rows.STAMP}) AS timestamp",
         f"if({good}, {_headers(frame)}, {_own_headers(frame)}) AS headers",
         _origin(frame),
-        f"CASE WHEN {rows.BAD} IS NOT NULL THEN {_letter()} END AS letter",
+        f"CASE WHEN {is_letter} THEN {_letter(frame)} END AS letter",
+        *([f"CASE WHEN {rows.BAD} = '{rows.NOTE}' THEN {rows.LETTER} END AS {rows.STATE}"] if behind else []),
         *([own.column] if own else []),
     )
     return own.added(made) if own else made
@@ -92,23 +88,19 @@ def _encoded(frame: DataFrame, sink: Source, key: str, value: str) -> DataFrame:
 
 
 def _as_if_read(frame: DataFrame, sink: Source) -> DataFrame:
-    """Rows of an operator with what a dead letter tells, as far as there is anything to tell.
-
-    A late row brings that along already.
-    """
-    late = rows.BAD in frame.columns
+    """Rows of an operator with what a dead letter tells. Of one that becomes a letter only now, that is what it is."""
+    read = with_letters_read(frame)
+    if not any(_may_refuse(sink, role) for role in _SIDES):
+        return read
     told = {
-        rows.BAD: "CAST(NULL AS STRING)",
-        rows.RAW_KEY: "CAST(NULL AS BINARY)",
         rows.RAW_VALUE: f"CAST(to_json(named_struct({_fields(sink)})) AS BINARY)",
         rows.TOPIC: literal(sink.topic),
         rows.STAMP: _time(sink),
-        ROWPARTITION: "CAST(NULL AS INT)",
-        ROWOFFSET: "CAST(NULL AS BIGINT)",
     }
-    marked = {name: f"if({rows.BAD} IS NULL, {spark}, {name})" if late else spark for name, spark in told.items()}
-    others = [quote(c) for c in frame.columns if c not in told]
-    return frame.selectExpr(*others, *(f"{spark} AS {name}" for name, spark in marked.items()))
+    others = [quote(c) for c in read.columns if c not in told]
+    return read.selectExpr(
+        *others, *(f"if({rows.BAD} IS NULL, {spark}, {name}) AS {name}" for name, spark in told.items())
+    )
 
 
 def _fields(sink: Source) -> str:
@@ -124,7 +116,7 @@ def letters(frame: DataFrame, dead_letters: str) -> DataFrame:
         f"{rows.STAMP} AS timestamp",
         f"{_own_headers(frame)} AS headers",
         _origin(frame),
-        f"{_letter()} AS letter",
+        f"{_letter(frame)} AS letter",
     )
 
 
@@ -136,8 +128,10 @@ def _origin(frame: DataFrame) -> str:
 def told(records: DataFrame) -> DataFrame:
     """Outgoing records with what dead letters have to tell among their headers; see dead_letters.telling.
 
-    Behind the headers that a record has itself: the last one counts.
+    Behind the headers that a record has itself: the last one counts. Changes of state are left out.
     """
+    if rows.STATE in records.columns:
+        records = records.where(f"{rows.STATE} IS NULL")
     before = f"try_element_at(map_from_entries(headers), '{ATTEMPT}')"
     said = {
         "orion.error.code": "split_part(letter.bad, ': ', 1)",
@@ -160,11 +154,13 @@ def told(records: DataFrame) -> DataFrame:
     )
 
 
-def _letter() -> str:
+def _letter(frame: DataFrame) -> str:
     """What a dead letter will tell of itself."""
+    behind = rows.LETTER in frame.columns
+    partition, offset = (PARTITION, OFFSET) if behind else (ROWPARTITION, ROWOFFSET)
     return (
-        f"named_struct('bad', {rows.BAD}, 'topic', {rows.TOPIC}, 'partition', {ROWPARTITION}, "
-        f"'offset', {ROWOFFSET}, 'stamp', {rows.STAMP})"
+        f"named_struct('bad', {rows.BAD}, 'topic', {rows.TOPIC}, 'partition', {partition}, "
+        f"'offset', {offset}, 'stamp', {rows.STAMP})"
     )
 
 

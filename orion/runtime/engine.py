@@ -24,7 +24,7 @@ from orion.feeds.cdc import Surroundings as CaptureSurroundings
 from orion.hub.broker_settings import ANY_TIME
 from orion.hub.durable import DurableWriter
 from orion.hub.kafka import Kafka
-from orion.hub.membership import prepare_ledger
+from orion.hub.ledger import prepare_ledger
 from orion.plan.catalog import Catalog
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.interruption import Interruption
@@ -98,7 +98,8 @@ class Engine:
         prepare_ledger(kafka, 0)
         self.catalog: Catalog = self._with_functions(self._journal.open())
         self.secrets = SecretPlaces.of(config)
-        self._grounds = Grounds(kafka, Watch(kafka), config.service_id, config.data.absolute() / "writers")
+        writers, shuffled = config.data.absolute() / "writers", config.engine.shuffle_partitions
+        self._grounds = Grounds(kafka, Watch(kafka), config.service_id, writers, shuffled)
         self._queries = Queries(self._lag, config.engine.grace_s, tidy=lambda: end_idle_monitors(spark))
         self.push_queries = PushQueries(self._pushing, self.schemas)
         self.connectors = Connectors(
@@ -318,7 +319,7 @@ class Engine:
             self._queries.start(job)
         except Exception:
             if moves or not step.continues:
-                shutil.rmtree(job.checkpoint, ignore_errors=True)
+                job.forget()
             if old is not None:
                 self._queries.resume(step.id)
             raise
@@ -327,7 +328,7 @@ class Engine:
             self._queries.remove(step.id)
             self.catalog = self._journal.drop(self.catalog, Query, step.id)
         elif moves and old is not None:
-            shutil.rmtree(old.job.checkpoint, ignore_errors=True)
+            old.job.forget()
         how = "goes on from where it was" if step.continues else "starts from the beginning: its state is made anew"
         return f"Query {step.query.id} {how}."
 

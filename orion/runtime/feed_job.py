@@ -73,7 +73,7 @@ class FeedJob(ConnectorJob):
             # By now nobody else writes for it, and what an earlier run had open has ended: this is where it stands, for
             # a stream that has planned no batch yet.
             frame = feed.stream(around.source.spark, target, self.position(feed)).coalesce(1)
-            lane = ExactLane(permit, max(around.trigger_ms, feed.trigger_ms), stateful=False)
+            lane = ExactLane(permit, max(around.trigger_ms, feed.trigger_ms))
             stream = lane.start(self._outgoing(frame, target), self.id, self.checkpoint)
             return around.started(run, standing, stream)
         except BaseException:

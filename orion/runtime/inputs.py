@@ -175,11 +175,6 @@ def _added(inputs: Inputs, known: Input, topic: Topic, bond: Bond) -> Trouble:
     )
     seen = f" {inputs.resume}; takes this warning away." if inputs.resume else ""
     match bond:
-        case Bond.OFFSET:
-            said = (
-                f"{grown}: {apart}, and {query} tells by offsets which row is the later one. It would keep old values."
-            )
-            return Trouble(PARTITIONS_ADDED, said, anew)
         case Bond.ORDER:
             said = f"{grown}: {apart}. {query} takes them by their timestamps, as far as it reads them together."
             hint = f"Results can differ for keys whose rows were written while it was behind. {anew}{seen}"

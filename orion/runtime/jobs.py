@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, written
+from orion.runtime.query_state import QueryState
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds, Standing
@@ -41,8 +43,7 @@ class Surroundings:
     secrets: SecretPlaces = field(default_factory=SecretPlaces)
 
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
-        shuffled = int(self.source.spark.conf.get("spark.sql.shuffle.partitions") or 1)
-        return self.grounds.begin(standing, shuffled, new=new, accept=accept)
+        return self.grounds.begin(standing, new=new, accept=accept)
 
     def permit(self, run: Run, letters: str, topic: str = "") -> Permit:
         """What the workers of a run need to write, once it is a member."""
@@ -59,6 +60,7 @@ class Surroundings:
             limit=on.kafka.record_limit(topic) if topic else 0,
             done=tuple(run.membership.written(run.slots).items()),
             tolerance=run.tolerance,
+            topic_ids=tuple((noted.topic, noted.topic_id) for noted in run.inputs.topics),
         )
 
     def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
@@ -85,26 +87,38 @@ class QueryJob:
         return self.query.dead_letters
 
     @property
-    def scans(self) -> int:
-        return 2 if is_stateful(self.query.relation) else 1
-
-    @property
     def checkpoint(self) -> Path:
         return self.around.checkpoints / f"{self.query.id}-{self.query.incarnation}"
 
     @property
-    def standing(self) -> Standing:
+    def state(self) -> QueryState:
+        around = self.around
+        return QueryState(around.grounds.kafka, around.grounds.service, self.query, self.checkpoint / "tasks")
+
+    def forget(self) -> None:
+        """Nothing of it is needed any more."""
+        shutil.rmtree(self.checkpoint, ignore_errors=True)
+        if is_stateful(self.query.relation):
+            self.state.drop()
+
+    def standing(self, slots: int | None = None) -> Standing:
         relation = self.query.relation
-        read = [source.topic for source in scans(relation)]
-        group = f"{self.around.grounds.service}.{self.id}"
-        topics = tuple(dict.fromkeys(read))
-        stateful = is_stateful(relation)
         return Standing(
-            self.id, group, self.checkpoint, topics, len(read), bonds(relation), stateful, f"RESUME {self.id}"
+            self.id,
+            f"{self.around.grounds.service}.{self.id}",
+            self.checkpoint,
+            tuple(source.topic for source in scans(relation)),
+            bonds(relation),
+            is_stateful(relation),
+            f"RESUME {self.id}",
+            slots,
+            is_exact=self.query.guarantee is not Guarantee.FAST,
         )
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
-        around, standing = self.around, self.standing
+        around, stateful = self.around, is_stateful(self.query.relation)
+        tasks = self.state.task_count(self.state.find()) if stateful else 0
+        standing = self.standing(self.state.slot_count(tasks) if stateful else None)
         run = around.begin(standing, new=new, accept=accept)
         run.tolerance = Tolerance.parse(self.query.tolerance)
         try:
@@ -113,12 +127,16 @@ class QueryJob:
             if query.guarantee is Guarantee.FAST:
                 run.endless = True
                 return around.started(run, standing, self._start_fast(query, source))
-            frame = outgoing(query, source.reader_of(query.relation), self._seen(query))
-            permit = around.permit(run, self.dead_letters, query.sink.topic)
+            permit = replace(around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
+            begun = run.checkpoint.last_committed is not None
+            spread = self.state.prepare(tasks, dict(permit.done), begun=begun) if stateful else None
+            if spread is not None and spread.context is not None:
+                permit = replace(permit, changelogs=tuple(log.topic for log in spread.context.changelogs))
+            frame = outgoing(query, source.reader_of(query.relation), self._seen(query), spread)
             if query.profile:
                 settings = translated_settings(profiles.of(query.profile).lane_settings())
                 permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
-            lane = ExactLane(permit, around.trigger_ms, standing.stateful)
+            lane = ExactLane(permit, around.trigger_ms)
             stream = lane.start(frame, self.id, self.checkpoint)
             return around.started(run, standing, stream)
         except BaseException:

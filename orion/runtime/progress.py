@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from orion.runtime.operators.late import METRIC
+from orion.runtime.operators.late_count import METRIC
 
 Offsets = dict[str, dict[int, int]]
 # The name of what a lane has a batch count, in Spark's reports.
@@ -30,15 +30,10 @@ class Batch:
 
 @dataclass
 class Progress:
-    """Totals since this server started the query; offsets are where it stands.
-
-    `scans` is how often the query reads each record: Spark counts them all.
-    """
-
-    scans: int = 1
+    """Totals since this server started the query; offsets are where it stands."""
 
     rows_in: int = 0
-    late: int = 0  # rows that a window was closed to; Spark's own aggregation tells them by group and batch
+    late: int = 0  # rows that a window was closed to
     # Of a lane that reports what it writes through Spark alone: its records, the dead letters among them too.
     records: int = 0
     letters: int = 0
@@ -89,7 +84,7 @@ class Progress:
         if (run, batch) == self._seen or _is_idle(report):
             return
         self._seen = (run, batch)
-        rows = int(report.get("numInputRows") or 0) // self.scans
+        rows = int(report.get("numInputRows") or 0)
         self.rows_in += rows
         if "timestamp" in report:
             began, ended = _began_ms(report), _ended_ms(report)
@@ -122,10 +117,9 @@ def _ended_ms(report: dict[str, Any]) -> int:
 
 
 def _late(report: dict[str, Any]) -> int:
-    """Of Spark's own aggregation by what it drops behind its watermark, of the keyed operators by what they tell."""
-    dropped = sum(int(operator.get("numRowsDroppedByWatermark") or 0) for operator in report.get("stateOperators", []))
+    """What the operators tell."""
     observed = report.get("observedMetrics") or {}
-    return dropped + sum(int(metrics.get(METRIC) or 0) for metrics in observed.values() if metrics)
+    return sum(int(metrics.get(METRIC) or 0) for metrics in observed.values() if metrics)
 
 
 def slowest(scans: Iterable[Offsets]) -> Offsets:

@@ -28,7 +28,10 @@ from orion.runtime import rows
 from orion.runtime.broadcast import Broadcast, Reader, Shares
 from orion.runtime.dataframe import build
 from orion.runtime.kafka_source import KafkaSource
+from orion.runtime.operators.spread import Spread
 from orion.runtime.schemas import Schemas
+from orion.runtime.state.task_store import StateContext
+from orion.runtime.streaming_batch import BATCH
 from orion.schema import Scalar, SqlType, quote
 
 _TRIGGER_MS = 100
@@ -143,7 +146,9 @@ class PushStream:
 
     def _start(self) -> StreamingQuery:
         relation = self._schemas.bound_relation(self._query.relation)
-        frame = build(relation, self._source.reader_of(relation), self._query.tasks)
+        # State lies beside the checkpoint, and goes with it.
+        spread = Spread(self._query.tasks or 1, StateContext(str(self._checkpoint / "tasks"), run=""))
+        frame = build(relation, self._source.reader_of(relation), spread)
         return (
             as_json(frame, self._query.columns)
             .writeStream.outputMode("update")
@@ -153,7 +158,9 @@ class PushStream:
             .start()
         )
 
-    def _take(self, batch: DataFrame, _: int) -> None:
+    def _take(self, batch: DataFrame, number: int) -> None:
+        # Jobs of this thread aren't the stream's own to Spark.
+        batch.sparkSession.sparkContext.setLocalProperty(BATCH, str(number))
         texts = (one_line(row[0]) for row in batch.toLocalIterator())
         while not self._stopped.is_set() and (chunk := list(islice(texts, _CHUNK))):
             self._to.give(chunk)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -103,7 +102,7 @@ class Queries:
         if entry is not None:
             entry.stop(State.PAUSED)
             if not keep:
-                shutil.rmtree(entry.job.checkpoint, ignore_errors=True)
+                entry.job.forget()
 
     def statuses(self) -> list[QueryStatus]:
         return [entry.status() for entry in list(self._running.values())]

@@ -26,7 +26,6 @@ Result: TypeAlias = Row
 
 _FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkSession:
@@ -47,8 +46,6 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     logging.getLogger("SQLQueryContextLogger").disabled = True
     with _stderr_to(data / "logs" / "spark.log"):
         session = builder.getOrCreate()
-    # Asking for the streams registers the coordinator of state stores, which a stateful batch needs as well.
-    session.streams.active  # noqa: B018
     return session
 
 
@@ -177,11 +174,6 @@ def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str
         # Streams re-plan each batch: adaptive execution costs more there than it finds.
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        # One bound for the caches and write buffers of all state stores: each would have up to 128 MB of its own.
-        "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
-        "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": str(engine.state_memory_mb),
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         # An entry of a checkpoint's logs in a fifth of the time. It may replace one that is there, where the other
         # refuses: that nobody else writes them is seen to by the data folder's lock and the query's group.

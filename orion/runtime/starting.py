@@ -1,20 +1,31 @@
 """What must hold before a job's stream starts: nothing of an earlier run is left open, its checkpoint can be trusted,
-and the topics under it are the ones it knows. What doesn't hold is refused, with what to do."""
+and the topics under it are the ones it knows.
+
+The checkpoint of a query that is written exactly once is made anew where it can't be trusted. What else doesn't hold is
+refused, with what to do.
+"""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import structlog
+
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
-from orion.hub.membership import Membership, prepare_ledger
+from orion.hub.ledger import LedgerNote, prepare_ledger
+from orion.hub.membership import Membership
 from orion.plan.partitions import Bond
 from orion.runtime.checkpoint import Checkpoint, Identity, sweep
-from orion.runtime.inputs import Inputs, Watch, accepted, noted, trouble
+from orion.runtime.checkpoint_planting import plan_anew, plant_checkpoint
+from orion.runtime.inputs import Input, Inputs, Seen, Watch, accepted, noted, trouble
 from orion.runtime.runs import Run
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -24,11 +35,12 @@ class Standing:
     job: str
     group: str
     checkpoint: Path
-    topics: tuple[str, ...]
-    scans: int
+    topics: tuple[str, ...]  # one for each scan
     bonds: Mapping[str, Bond]
     stateful: bool
     resume: str  # the statement that makes it go on
+    slots: int | None = None  # into how many a batch is cut; None: one for each partition that is read
+    is_exact: bool = False  # its slots note what they read, so that its checkpoint can be made anew
 
 
 @dataclass(frozen=True)
@@ -39,52 +51,90 @@ class Grounds:
     watch: Watch
     service: str
     writers: Path  # where the writers of this machine note their names
+    shuffle_partitions: int = 1  # the session's
 
-    def begin(self, standing: Standing, shuffled: int, *, new: bool, accept: bool) -> Run:
+    def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         """A run that may start its stream. `new`: it has none yet. `accept`: what may be accepted is accepted."""
         checkpoint = Checkpoint(standing.checkpoint, bool(standing.topics))
-        if not new and not checkpoint.exists:
-            # Starting from zero would write everything a second time: somebody has to want that.
-            gone = f"Its checkpoint {checkpoint.path} is gone."
-            raise Conflict("CHECKPOINT_BROKEN", gone, hint="Drop it and create it again to start anew.")
+        if not (new or checkpoint.exists or standing.is_exact):
+            raise lack_checkpoint(checkpoint)
         sweep(checkpoint.path)
         claims.settle(self.kafka, self.writers)
         seen = self.watch.see(standing.topics)
         most = max((topic.partitions for topic in seen.topics.values()), default=1)
-        # A batch has a slot for each partition of what it reads; or for each of its shuffle, and for its dead letters.
-        slots = max(most, shuffled + 1) * standing.scans
+        slots = most * max(1, len(standing.topics)) if standing.slots is None else standing.slots
         room = prepare_ledger(self.kafka, slots)  # before anybody joins, who may subscribe to it
         run = Run(Membership(self.kafka, standing.group, standing.topics), room, checkpoint, self.watch)
         try:
-            written = run.membership.written(run.slots)
-            if new and not checkpoint.exists and written:
-                run.membership.forget(written)
-                written = {}
-            checkpoint.verify(max(written.values(), default=None))
-            run.inputs = self._inputs(standing, checkpoint, accept)
+            known = self._stand(standing, run, seen, new=new)
+            run.inputs = self._inputs(standing, checkpoint, seen, known, accept)
         except BaseException:
             run.close()
             raise
         return run
 
-    def _inputs(self, standing: Standing, checkpoint: Checkpoint, accept: bool) -> Inputs:
-        seen = self.watch.see(standing.topics)
+    def _stand(self, standing: Standing, run: Run, seen: Seen, *, new: bool) -> tuple[Input, ...] | None:
+        """See to a checkpoint that can be trusted; what is known of the topics where it had to be made anew."""
+        checkpoint, notes = run.checkpoint, run.membership.read_notes(run.slots)
+        if new and not checkpoint.exists:
+            if notes or run.membership.read_offsets(_partitions(seen)):
+                run.membership.forget(notes, seen.earliest)
+            return None
+        try:
+            if not checkpoint.exists:
+                raise lack_checkpoint(checkpoint)
+            checkpoint.verify(max((note.batch for note in notes.values()), default=None))
+            self._refuse_foreign(checkpoint)
+            return None
+        except Conflict as error:
+            if not standing.is_exact:
+                raise
+            return self._plant(standing, run, seen, notes, error)
+
+    def _refuse_foreign(self, checkpoint: Checkpoint) -> None:
         identity = checkpoint.identity
-        if identity is None:
-            return Inputs(standing.job, noted(standing.topics, seen.topics), standing.bonds, standing.resume)
-        cluster = self.kafka.cluster_id()
-        if identity.cluster != cluster:
+        if identity is not None and identity.cluster != (cluster := self.kafka.cluster_id()):
             raise Conflict(
                 "OTHER_CLUSTER",
                 f"{checkpoint.path} belongs to the Kafka cluster {identity.cluster}, and this one is {cluster}.",
                 hint="Give the server the cluster it ran on, or another data folder.",
             )
-        inputs = Inputs(standing.job, identity.topics, standing.bonds, standing.resume)
+
+    def _plant(
+        self, standing: Standing, run: Run, seen: Seen, notes: Mapping[int, LedgerNote], damage: Conflict
+    ) -> tuple[Input, ...]:
+        """Make the checkpoint anew from what stands in Kafka; raises the damage where that doesn't tell enough."""
+        reached = run.membership.read_offsets(_partitions(seen))
+        if not notes and not reached:
+            shutil.rmtree(standing.checkpoint, ignore_errors=True)  # no batch was done: it begins
+            return noted(standing.topics, seen.topics)
+        try:
+            plan = plan_anew(notes, reached, list(standing.topics))
+        except LookupError:
+            raise damage from None
+        plant_checkpoint(standing.checkpoint, plan, self.shuffle_partitions)
+        log.info("checkpoint made anew", query=standing.job, batch=plan.batch, reason=damage.message)
+        ends: dict[str, int] = {topic: len(ranges) for source in plan.sources for topic, ranges in source.items()}
+        return tuple(
+            replace(known, topic_id=plan.topic_ids.get(known.topic, known.topic_id), partitions=ends[known.topic])
+            for known in noted(standing.topics, seen.topics)
+        )
+
+    def _inputs(
+        self, standing: Standing, checkpoint: Checkpoint, seen: Seen, known: tuple[Input, ...] | None, accept: bool
+    ) -> Inputs:
+        """What is read, held against the cluster. `known` is what is known of it where the checkpoint isn't asked."""
+        identity = checkpoint.identity if known is None else None
+        if identity is None and known is None:
+            return Inputs(standing.job, noted(standing.topics, seen.topics), standing.bonds, standing.resume)
+        topics = known if identity is None else identity.topics
+        inputs = Inputs(standing.job, topics or (), standing.bonds, standing.resume)
         reached = checkpoint.reached
         found = trouble(inputs, seen.topics, reached, seen.earliest)
         if found is not None and found.acceptable and accept:
             inputs = accepted(inputs, seen.topics, reached, seen.earliest)
-            checkpoint.note(replace(identity, topics=inputs.topics))
+            if identity is not None:
+                checkpoint.note(replace(identity, topics=inputs.topics))
         elif found is not None and found.fatal:
             raise Conflict(found.code, found.message, hint=found.hint)
         return inputs
@@ -96,3 +146,13 @@ class Grounds:
             checkpoint.note(
                 Identity(standing.job, self.service, self.kafka.cluster_id(), standing.stateful, run.inputs.topics)
             )
+
+
+def lack_checkpoint(checkpoint: Checkpoint) -> Conflict:
+    """The error for a job that has run and finds nothing of it: from zero it would write everything a second time."""
+    gone = f"Its checkpoint {checkpoint.path} is gone."
+    return Conflict("CHECKPOINT_BROKEN", gone, hint="Drop it and create it again to start anew.")
+
+
+def _partitions(seen: Seen) -> dict[str, int]:
+    return {name: topic.partitions for name, topic in seen.topics.items()}

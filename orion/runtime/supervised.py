@@ -55,7 +55,7 @@ class Supervised:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        self.progress = Progress(self.job.scans)
+        self.progress = Progress()
 
     def start(self, *, accept: bool = False) -> None:
         """Start a run. It counts as running once it has shown that it does."""

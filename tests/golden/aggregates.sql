@@ -1,11 +1,11 @@
--- GROUP BY: keys, aggregates, windows, and which operator runs them.
+-- GROUP BY: keys, aggregates, windows, and how they are folded.
 
 CREATE STREAM plays (user STRING KEY, track STRING, country STRING, seconds INT, price DECIMAL(6, 2), paid BOOLEAN)
 WITH (KAFKA_TOPIC = 'plays', VALUE_FORMAT = 'JSON');
 
 CREATE TABLE users (id STRING PRIMARY KEY, country STRING) WITH (KAFKA_TOPIC = 'users', VALUE_FORMAT = 'JSON');
 
--- Spark's own aggregation, into a table whose topic is compacted.
+-- Into a table whose topic is compacted.
 -- plan:
 --   topic PER_TRACK: partitions as plays, cleanup.policy=compact
 --   define table PER_TRACK over topic PER_TRACK (key KAFKA, value JSON): TRACK VARCHAR(STRING) PRIMARY KEY, N BIGINT, HEARD INTEGER
@@ -13,7 +13,7 @@ CREATE TABLE users (id STRING PRIMARY KEY, country STRING) WITH (KAFKA_TOPIC = '
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate TRACK, COUNT(*) AS N, SUM(SECONDS) AS HEARD
 --       by TRACK
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together
 --       filter (SECONDS > 30)
 --         scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE per_track AS
@@ -28,7 +28,7 @@ SELECT track, COUNT(*) AS n, SUM(seconds) AS heard FROM plays WHERE seconds > 30
 --     aggregate COUNTRY, WINDOWSTART AS SINCE, COUNT(*) AS N
 --       by COUNTRY
 --       window TUMBLING ( SIZE 60000 MILLISECONDS ) GRACE 86340000 MILLISECONDS
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together, lateness judged row by row
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE per_minute AS
 SELECT country, WINDOWSTART AS since, COUNT(*) AS n FROM plays WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY country;
@@ -38,13 +38,13 @@ SELECT country, WINDOWSTART AS since, COUNT(*) AS n FROM plays WINDOW TUMBLING (
 --     aggregate AVG(SECONDS) AS MEAN, (MAX(PRICE) - MIN(PRICE)) AS SPREAD
 --       by COUNTRY, UCASE(TRACK)
 --       window HOPPING ( SIZE 60000 MILLISECONDS , ADVANCE BY 10000 MILLISECONDS ) GRACE 0 MILLISECONDS
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together, lateness judged row by row
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 SELECT AVG(seconds) AS mean, MAX(price) - MIN(price) AS spread FROM plays
 WINDOW HOPPING (SIZE 1 MINUTE, ADVANCE BY 10 SECONDS, RETENTION 1 DAY, GRACE PERIOD 0 SECONDS)
 GROUP BY (country, UCASE(track)) EMIT CHANGES;
 
--- Sessions merge, which Spark's own sessions don't tell a reader of the topic: the keyed operator.
+-- Sessions merge, and a reader of the topic must be told of each: row by row.
 -- plan:
 --   topic VISITS: partitions as plays, cleanup.policy=compact,delete
 --   define table VISITS over topic VISITS (key KAFKA, value JSON, window SESSION ( 1800000 MILLISECONDS )): USER VARCHAR(STRING) PRIMARY KEY, N BIGINT
@@ -53,12 +53,12 @@ GROUP BY (country, UCASE(track)) EMIT CHANGES;
 --     aggregate USER, COUNT(*) AS N
 --       by USER
 --       window SESSION ( 1800000 MILLISECONDS ) GRACE 300000 MILLISECONDS
---       operator keyed tasks in Python: sessions merge, and a merged one is withdrawn
+--       operator tasks: row by row, sessions merge, and a merged one is withdrawn
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE visits AS
 SELECT user, COUNT(*) AS n FROM plays WINDOW SESSION (30 MINUTES, GRACE PERIOD 5 MINUTES) GROUP BY user;
 
--- A group that stops fulfilling HAVING is withdrawn: the keyed operator.
+-- A group that stops fulfilling HAVING is withdrawn: what it came to before a batch and after it is enough for that.
 -- plan:
 --   topic HEAVY: partitions as plays, cleanup.policy=compact
 --   define table HEAVY over topic HEAVY (key KAFKA, value JSON): USER VARCHAR(STRING) PRIMARY KEY, HOURS INTEGER
@@ -67,26 +67,26 @@ SELECT user, COUNT(*) AS n FROM plays WINDOW SESSION (30 MINUTES, GRACE PERIOD 5
 --     aggregate USER, (SUM(SECONDS) / 3600) AS HOURS
 --       by USER
 --       having ((COUNT(*) > 10) AND (SUM(SECONDS) >= 3600))
---       operator keyed tasks in Python: HAVING withdraws a row that stops fulfilling it
+--       operator tasks: a batch's rows folded together
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE heavy AS
 SELECT user, SUM(seconds) / 3600 AS hours FROM plays GROUP BY user HAVING COUNT(*) > 10 AND SUM(seconds) >= 3600;
 
--- The rows of a key arrive in one partition, where offsets tell their order: Spark's own aggregation.
+-- The last of a batch's rows counts: they are folded together, in the order of arrival.
 -- plan:
 --   push query from the end of the log
 --     aggregate USER, LATEST_BY_OFFSET(TRACK) AS LAST
 --       by USER
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 SELECT user, LATEST_BY_OFFSET(track) AS last FROM plays GROUP BY user EMIT CHANGES;
 
--- Those of another group come from all partitions: the keyed operator.
+-- So are the rows of a group that come from all partitions.
 -- plan:
 --   push query from the end of the log
 --     aggregate COUNTRY, EARLIEST_BY_OFFSET(TRACK) AS FIRST
 --       by COUNTRY
---       operator keyed tasks in Python: EARLIEST_BY_OFFSET needs the order of arrival across partitions
+--       operator tasks: a batch's rows folded together
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 SELECT country, EARLIEST_BY_OFFSET(track) AS first FROM plays GROUP BY country EMIT CHANGES;
 
@@ -98,7 +98,7 @@ SELECT country, EARLIEST_BY_OFFSET(track) AS first FROM plays GROUP BY country E
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate COUNT(*) AS N, TRACK, COUNTRY
 --       by COUNTRY, TRACK
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together
 --       scan stream PLAYS over topic plays (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, TRACK VARCHAR(STRING), COUNTRY VARCHAR(STRING), SECONDS INTEGER, PRICE DECIMAL(6, 2), PAID BOOLEAN
 CREATE TABLE pairs WITH (KEY_FORMAT = 'JSON') AS
 SELECT COUNT(*) AS n, track, country FROM plays GROUP BY country, track;

@@ -16,7 +16,7 @@ CREATE TABLE cities (id STRING PRIMARY KEY, land STRING) WITH (KAFKA_TOPIC = 'ci
 --     project C.USER AS C_USER, C.PAGE AS PAGE, V.AD AS AD
 --       inner join, stream-stream, on C.USER = V.USER
 --         within 1000 before, 2000 after, GRACE 3000 MILLISECONDS
---         operator keyed tasks in Python: both sides are kept and met row by row
+--         operator tasks: both sides are kept and met row by row
 --         project C.USER, C.PAGE
 --           scan stream CLICKS over topic clicks (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, PAGE VARCHAR(STRING), AT BIGINT
 --         project V.USER, V.AD
@@ -30,7 +30,7 @@ CREATE STREAM paired AS SELECT c.user, page, ad FROM clicks c JOIN views v WITHI
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     project C.USER AS C_USER, C.PAGE AS C_PAGE, C.AT AS C_AT, U.ID AS U_ID, U.CITY AS U_CITY
 --       left join, stream-table, on C.USER = U.ID
---         operator keyed tasks in Python: both sides are kept and met row by row
+--         operator tasks: both sides are kept and met row by row
 --         project C.USER, C.PAGE, C.AT
 --           scan stream CLICKS over topic clicks (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, PAGE VARCHAR(STRING), AT BIGINT
 --         project U.ID, U.CITY
@@ -45,7 +45,7 @@ CREATE STREAM seen AS SELECT * FROM clicks c LEFT JOIN users u ON c.user = u.id;
 --     project U.ID AS U_ID, U.CITY AS CITY, C.LAND AS LAND
 --       inner join, foreign-key, on U.CITY = C.ID
 --         keyed by U.ID
---         operator keyed tasks in Python: both sides are kept and met row by row
+--         operator tasks: both sides are kept and met row by row
 --         project U.ID, U.CITY
 --           scan table USERS over topic users (key KAFKA, value JSON): ID VARCHAR(STRING) PRIMARY KEY, CITY VARCHAR(STRING)
 --         project C.ID, C.LAND
@@ -60,7 +60,7 @@ CREATE TABLE lands AS SELECT u.id, city, land FROM users u JOIN cities c ON u.ci
 --     project ROWKEY, C.PAGE AS PAGE, V.AD AS AD
 --       full join, stream-stream, on C.USER = V.USER
 --         within 1000 before, 1000 after, GRACE 86398000 MILLISECONDS, rows without a partner come out at once
---         operator keyed tasks in Python: both sides are kept and met row by row
+--         operator tasks: both sides are kept and met row by row
 --         project C.USER, C.PAGE
 --           scan stream CLICKS over topic clicks (key KAFKA, value JSON): USER VARCHAR(STRING) KEY, PAGE VARCHAR(STRING), AT BIGINT
 --         project V.USER, V.AD

@@ -51,7 +51,7 @@ CREATE STREAM b WITH (guarantee = 'EXACT') AS SELECT k, v FROM s;
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N
 --       by K
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, TAGS ARRAY<VARCHAR(STRING)>
 CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
 

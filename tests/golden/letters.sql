@@ -61,7 +61,7 @@ CREATE SINK CONNECTOR other WITH ('connector.class' = 'delta', 'topics' = 'in', 
 -- hint: Properties are CLEANUP_POLICY, FORMAT, KAFKA_TOPIC, KEY_DELIMITER, KEY_FORMAT, ORDERED, PARTITIONS, PROFILE, REPLICAS, RETENTION_MS, SOURCED_BY_CONNECTOR, TIMESTAMP, TIMESTAMP_FORMAT, VALUE_DELIMITER, VALUE_FORMAT, WINDOW_SIZE, WINDOW_TYPE, WRAP_SINGLE_VALUE.
 CREATE STREAM src (v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON', ERRORS_TOLERANCE = 'none');
 
--- Late rows: Spark's own aggregation only counts them.
+-- Late rows are counted; a statement may have them kept.
 
 -- plan:
 --   topic COUNTED: partitions as in, cleanup.policy=compact,delete
@@ -71,7 +71,7 @@ CREATE STREAM src (v INT) WITH (KAFKA_TOPIC = 'in', VALUE_FORMAT = 'JSON', ERROR
 --     aggregate K, COUNT(*) AS N
 --       by K
 --       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86399000 MILLISECONDS
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together, lateness judged row by row
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 CREATE TABLE counted WITH (late_rows = 'count') AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k;
 
@@ -84,7 +84,7 @@ CREATE TABLE counted WITH (late_rows = 'count') AS SELECT k, COUNT(*) AS n FROM 
 --     aggregate K, COUNT(*) AS N
 --       by K
 --       window TUMBLING ( SIZE 1000 MILLISECONDS ) GRACE 86399000 MILLISECONDS
---       operator keyed tasks in Python: late rows are kept
+--       operator tasks: a batch's rows folded together, lateness judged row by row
 --       scan stream S over topic in (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER
 CREATE TABLE kept WITH (late_rows = 'keep') AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY k;
 

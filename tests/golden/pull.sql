@@ -84,6 +84,18 @@ SELECT k, FORMAT_TIMESTAMP(FROM_UNIXTIME(ROWTIME), 'HH') AS h FROM t WHERE k = '
 --     read stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, AT TIMESTAMP
 SELECT * FROM s WHERE v > 3 LIMIT 2;
 
+-- The order of arrival is not known here: the rows' times stand for it. Spark's sums have more digits than ksqlDB's.
+-- plan:
+--   pull query, answered by Spark: a stream's records are read from its topic
+--     SELECT `__k0` AS `K`, `__a0` AS `A`, `__a1` AS `B`, `__a2` AS `C`, `__a3` AS `D` FROM (SELECT `K` AS __k0, max_by(`V`, if(`V` IS NULL, NULL, `ROWTIME`)) AS __a0, max_by(`V`, if(`V` IS NULL, NULL, `ROWTIME`)) AS __a1, min_by(`V`, `ROWTIME`) AS __a2, CAST(coalesce(sum(CAST(`V` AS DECIMAL(6,2))), 0) AS DECIMAL(6,2)) AS __a3 FROM __t0 GROUP BY 1) AS __g
+--     read stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, AT TIMESTAMP
+SELECT k, LATEST_BY_OFFSET(v) AS a, LATEST_BY_OFFSET(v, true) AS b, EARLIEST_BY_OFFSET(v, false) AS c, SUM(CAST(v AS DECIMAL(6, 2))) AS d FROM s GROUP BY k;
+
+-- error: UnsupportedError AGGREGATE_NOT_HERE 1:8
+-- message: LATEST_BY_OFFSET is not there for pull queries.
+-- hint: Let a CREATE TABLE AS keep it, and pull from that.
+SELECT LATEST_BY_OFFSET(v, 2) AS l FROM s;
+
 -- error: BindError NOT_MATERIALISED 1:15
 -- message: The P table isn't queryable: nothing keeps its rows.
 -- hint: Keep them: CREATE TABLE QUERYABLE_P AS SELECT * FROM P; or declare it as SOURCE TABLE.

@@ -87,7 +87,7 @@ CREATE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N
 --       by K
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
 CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n  /* as before */ FROM s GROUP BY k;
 
@@ -99,7 +99,7 @@ CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n  /* as before */ FROM 
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N, MAX(V) AS MOST
 --       by K
---       operator Spark's own aggregation
+--       operator tasks: a batch's rows folded together
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
 CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n, MAX(v) AS most FROM s GROUP BY k;
 

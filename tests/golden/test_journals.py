@@ -20,7 +20,7 @@ from orion.plan.catalog import Catalog, Entry
 from orion.plan.codec import PlanCodec, to_json
 from orion.plan.entries import decode_entry, encode_entry
 from orion.plan.migrations import FORMAT
-from orion.plan.relations import AggregateCall, Expr, Query
+from orion.plan.relations import Expr, Query
 from orion.plan.tags import TAGS
 from orion.runtime.journal import Journal
 from tests.golden.journals.performing import FOLDER, SCRIPTS, perform_script
@@ -62,8 +62,6 @@ def drop_spark(value: Any) -> Any:
             return tuple(drop_spark(item) for item in value)
         case Expr():
             return dataclasses.replace(value, spark="")
-        case AggregateCall(native=str()):
-            value = dataclasses.replace(value, native="")
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return value
     return dataclasses.replace(value, **{f.name: drop_spark(getattr(value, f.name)) for f in dataclasses.fields(value)})

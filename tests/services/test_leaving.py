@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from orion.hub.kafka import Kafka
-from orion.hub.membership import prepare_ledger
+from orion.hub.ledger import prepare_ledger
 
 # Joining takes some hundredths of a second: many of these go when they have been answered and haven't looked.
 COME_AND_GO = """

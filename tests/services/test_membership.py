@@ -9,7 +9,8 @@ import pytest
 
 from orion.errors import Conflict, ExternalError, OrionError
 from orion.hub.kafka import Kafka
-from orion.hub.membership import Membership, prepare_ledger
+from orion.hub.ledger import prepare_ledger
+from orion.hub.membership import Membership
 
 
 @pytest.fixture

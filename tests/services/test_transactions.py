@@ -14,7 +14,8 @@ from orion.errors import Conflict
 from orion.hub import claims, transactions
 from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
-from orion.hub.membership import LEDGER, Membership, prepare_ledger
+from orion.hub.ledger import LEDGER, prepare_ledger
+from orion.hub.membership import Membership
 from orion.hub.transactions import Chunk, Intolerable, Permit, Slot
 from orion.plan.tolerance import Tolerance
 from tests.scenarios.conftest import everything

@@ -1,4 +1,4 @@
-"""Aggregates in Spark SQL against their folds in Python: over the same rows both come to the same."""
+"""Aggregates in Spark SQL, for pull queries, against their folds in Python, for all others: both come to the same."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from orion.ksql.aggregate_calls import bound_call
 from orion.ksql.functions import functions
 from orion.ksql.functions.declare import Kind
 from orion.ksql.parser import Parser
+from orion.ksql.pull.dialects import InSpark
 from orion.ksql.scope import Scope
 from orion.plan.relations import AggregateCall
 from orion.schema import Array, Decimal, Scalar, SqlType, spark_type
 
 COLUMNS: dict[str, SqlType] = {
-    "ROWOFFSET": Scalar.BIGINT,
+    "ROWTIME": Scalar.BIGINT,
     "I": Scalar.INTEGER,
     "L": Scalar.BIGINT,
     "D": Scalar.DOUBLE,
@@ -48,10 +49,14 @@ CALLS = [
 ]
 
 
-def bound(text: str) -> AggregateCall:
+def parse_call(text: str) -> ast.Call:
     node = Parser(text).expression()
     assert isinstance(node, ast.Call)
-    return bound_call(node, "a", Scope(COLUMNS), value_format="JSON", in_order=True, properties={})
+    return node
+
+
+def bound(text: str) -> AggregateCall:
+    return bound_call(parse_call(text), "a", Scope(COLUMNS), value_format="JSON", properties={})
 
 
 @pytest.mark.parametrize("rows", [FULL, NOTHING], ids=["full", "nothing"])
@@ -59,14 +64,15 @@ def test_spark_and_the_folds_agree(spark: SparkSession, rows: list[Values]) -> N
     schema = ", ".join(f"{name} {spark_type(type_)}" for name, type_ in COLUMNS.items())
     frame = spark.createDataFrame(rows, schema)
     calls = [bound(text) for text in CALLS]
-    row = frame.selectExpr(*(f"{c.native} AS a{at}" for at, c in enumerate(calls))).collect()[0]
+    written = [InSpark().aggregate(parse_call(text), Scope(COLUMNS)) for text in CALLS]
+    row = frame.selectExpr(*(f"{spark_text} AS a{at}" for at, spark_text in enumerate(written))).collect()[0]
     for text, call, found in zip(CALLS, calls, row, strict=True):
         assert _close(_plain(found), _folded(frame.columns, call, rows)), text
 
 
 def test_what_spark_does_is_tried_here() -> None:
-    natives = {f.name for f in functions().values() if f.kind is Kind.AGGREGATE and any(o.spark for o in f.overloads)}
-    assert {bound(text).function for text in CALLS} == natives
+    told = {f.name for f in functions().values() if f.kind is Kind.AGGREGATE and any(o.spark for o in f.overloads)}
+    assert {bound(text).function for text in CALLS} == told
 
 
 def _folded(names: list[str], call: AggregateCall, rows: list[Values]) -> Any:

@@ -25,15 +25,14 @@ LAST = 2  # each round of records is a batch: 0, 1, 2
 
 @dataclass(frozen=True)
 class Streams:
-    """A stream with state and one without, as far as batch LAST, and both as they were a batch before."""
+    """A stream as far as batch LAST, and as it was a batch before. It has no state: what a query keeps is Orion's own,
+    and no part of a checkpoint."""
 
     spark: SparkSession
     kafka: Kafka
     folder: Path
 
-    def run(
-        self, kind: str, checkpoint: Path, topic: str = TOPIC, *, careful: bool = True
-    ) -> list[tuple[int, list[str]]]:
+    def run(self, checkpoint: Path, topic: str = TOPIC, *, careful: bool = True) -> list[tuple[int, list[str]]]:
         """Read what there is; the batches that were made, each with its values."""
         read = (
             self.spark.readStream.format("kafka")
@@ -44,8 +43,6 @@ class Streams:
             .load()
         )
         rows = read.selectExpr("CAST(value AS STRING) AS v")
-        if kind == "stateful":
-            rows = rows.groupBy("v").count().selectExpr("concat(v, ' ', count) AS v")
         made: list[tuple[int, list[str]]] = []
 
         def write(batch: DataFrame, number: int) -> None:
@@ -59,8 +56,9 @@ class Streams:
             query.stop()
         return made
 
-    def checkpoint(self, kind: str) -> Checkpoint:
-        return Checkpoint(self.folder / kind)
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.folder / "whole")
 
     def copy(self, name: str, to: Path) -> Path:
         shutil.copytree(self.folder / name, to)
@@ -73,30 +71,27 @@ def streams(spark: SparkSession, kafka: Kafka, tmp_path_factory: pytest.TempPath
     kafka.create_topic(TOPIC, 2)
     for _ in range(LAST + 1):
         send_all(kafka, TOPIC, [Outgoing(b"a", partition=0), Outgoing(b"b", partition=1)])
-        for kind in ("stateless", "stateful"):
-            if made.checkpoint(kind).last_committed == LAST - 1:
-                made.copy(kind, made.folder / f"older-{kind}")
-            made.run(kind, made.folder / kind)
-            topics = noted((TOPIC,), kafka.present([TOPIC]))
-            made.checkpoint(kind).note(Identity("Q", "orion", kafka.cluster_id(), kind == "stateful", topics))
+        if made.checkpoint.last_committed == LAST - 1:
+            made.copy("whole", made.folder / "older")
+        made.run(made.checkpoint.path)
+        topics = noted((TOPIC,), kafka.present([TOPIC]))
+        made.checkpoint.note(Identity("Q", "orion", kafka.cluster_id(), False, topics))
     yield made
     kafka.delete_topic(TOPIC)
 
 
-@pytest.mark.parametrize("kind", ["stateless", "stateful"])
-def test_what_spark_writes_is_trusted(streams: Streams, kind: str, tmp_path: Path) -> None:
-    checkpoint = streams.checkpoint(kind)
+def test_what_spark_writes_is_trusted(streams: Streams, tmp_path: Path) -> None:
+    checkpoint = streams.checkpoint
     checkpoint.verify(LAST)
     assert (checkpoint.last_planned, checkpoint.last_committed) == (LAST, LAST)
     assert checkpoint.reached == {TOPIC: {0: 3, 1: 3}}
     assert checkpoint.offsets(0) == {TOPIC: {0: 1, 1: 1}}
 
-    cut_off = Checkpoint(streams.copy(kind, tmp_path / "copy"))
+    cut_off = Checkpoint(streams.copy("whole", tmp_path / "copy"))
     (cut_off.path / f"commits/{LAST}").unlink()  # as when it is killed in the middle of a batch
     sweep(cut_off.path)
     cut_off.verify(LAST)
-    again = {"stateless": ["a", "b"], "stateful": ["a 3", "b 3"]}
-    assert streams.run(kind, cut_off.path) == [(LAST, again[kind])]
+    assert streams.run(cut_off.path) == [(LAST, ["a", "b"])]
     cut_off.verify(LAST)
 
 
@@ -136,22 +131,12 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     f"/commits/{LAST} is empty": cut(f"commits/{LAST}", 0),
     "no batch is done": lose("commits"),
 }
-STATE = f"{LAST + 1}.changelog"
-DAMAGES_OF_STATE = {
-    "/state is gone": lose("state"),
-    "/state/0/1 lacks version": lose("state/0/1"),
-    f"/state/0/0 lacks version {LAST + 1}": lose(f"state/0/0/{STATE}"),
-    f"/state/0/0 has an empty changelog of version {LAST + 1}": cut(f"state/0/0/{STATE}", 0),
-}
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [*(("stateless", said) for said in DAMAGES), *(("stateful", said) for said in DAMAGES | DAMAGES_OF_STATE)],
-)
-def test_what_is_damaged_is_refused(streams: Streams, kind: str, said: str, tmp_path: Path) -> None:
-    folder = streams.copy(kind, tmp_path / "copy")
-    (DAMAGES | DAMAGES_OF_STATE)[said](folder)
+@pytest.mark.parametrize("said", DAMAGES)
+def test_what_is_damaged_is_refused(streams: Streams, said: str, tmp_path: Path) -> None:
+    folder = streams.copy("whole", tmp_path / "copy")
+    DAMAGES[said](folder)
     with pytest.raises(Conflict) as caught:
         Checkpoint(folder).verify(LAST)
     assert caught.value.code == "CHECKPOINT_BROKEN"
@@ -159,24 +144,24 @@ def test_what_is_damaged_is_refused(streams: Streams, kind: str, said: str, tmp_
 
 
 def test_what_spark_takes_without_a_word_is_refused(streams: Streams, tmp_path: Path) -> None:
-    forgetful, older = streams.copy("stateless", tmp_path / "0"), streams.copy("older-stateful", tmp_path / "1")
+    forgetful, older = streams.copy("whole", tmp_path / "0"), streams.copy("older", tmp_path / "1")
     forget(forgetful)
     for folder in (forgetful, older):
         with pytest.raises(Conflict):
             Checkpoint(folder).verify(LAST)
-    assert streams.run("stateless", forgetful) == [(0, ["a"] * 3 + ["b"] * 3)]
-    assert streams.run("stateful", older) == [(LAST, ["a 3", "b 3"])]
+    assert streams.run(forgetful) == [(0, ["a"] * 3 + ["b"] * 3)]
+    assert streams.run(older) == [(LAST, ["a", "b"])]
 
 
 def test_spark_goes_on_behind_a_gap_when_it_is_told_to(streams: Streams, kafka: Kafka, tmp_path: Path) -> None:
     topic = f"{TOPIC}-gap"
     kafka.create_topic(topic, 1)
     send_all(kafka, topic, [Outgoing(b"read")])
-    assert streams.run("stateful", tmp_path, topic) == [(0, ["read 1"])]
-    send_all(kafka, topic, [Outgoing(b"lost"), Outgoing(b"read")])
+    assert streams.run(tmp_path, topic) == [(0, ["read"])]
+    send_all(kafka, topic, [Outgoing(b"lost"), Outgoing(b"read on")])
     kafka.delete_records(topic, {0: 2})
     with pytest.raises(StreamingQueryException):
-        streams.run("stateful", tmp_path, topic)
+        streams.run(tmp_path, topic)
     Checkpoint(tmp_path).verify(0)
-    assert streams.run("stateful", tmp_path, topic, careful=False)[-1][1] == ["read 2"]
+    assert streams.run(tmp_path, topic, careful=False)[-1][1] == ["read on"]
     kafka.delete_topic(topic)

@@ -33,6 +33,7 @@ COUNT = aggregate(
         merge=lambda left, right: left + right,
         result=lambda state: state,
         undo=lambda state, *values: state - (not values or values[0] is not None),
+        columns=("count",),
     ),
 )
 
@@ -51,6 +52,7 @@ SUM = aggregate(
         merge=_plus,
         result=lambda state: state,
         undo=lambda state, value: state if value is None else _minus(state, value),
+        columns=("sum",),
     ),
 )
 
@@ -83,11 +85,12 @@ AVG = aggregate(
     overload("(BIGINT) -> DOUBLE", "coalesce(avg({0}), 0D)", duckdb="coalesce(avg({0}), 0)"),
     overload("(DOUBLE) -> DOUBLE", "coalesce(avg({0}), 0D)", duckdb="coalesce(avg({0}), 0)"),
     fold=Fold(
-        zero=lambda: (0, 0),
-        add=lambda state, value: state if value is None else (state[0] + value, state[1] + 1),
-        merge=lambda left, right: (left[0] + right[0], left[1] + right[1]),
+        zero=lambda: [0, 0],
+        add=lambda state, value: state if value is None else [state[0] + value, state[1] + 1],
+        merge=lambda left, right: [left[0] + right[0], left[1] + right[1]],
         result=lambda state: float(state[0]) / state[1] if state[1] else 0.0,
-        undo=lambda state, value: state if value is None else (state[0] - value, state[1] - 1),
+        undo=lambda state, value: state if value is None else [state[0] - value, state[1] - 1],
+        columns=("sum", "count"),
     ),
     nested=True,
 )

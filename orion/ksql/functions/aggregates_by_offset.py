@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from orion.ksql.functions.declare import Fold, Overload, aggregate, overload
-from orion.schema import Scalar
+from orion.plan.sources import ROWTIME
+from orion.schema import Scalar, quote
 
 # How many are kept, whether the result is all of them or the one, whether NULLs are left out, and the values that are
 # in, each with a number that tells which came before which: two sessions that merge may have grown in turns.
 Kept = tuple[int, bool, bool, list[tuple[int, Any]]]
+
+_TIME = quote(ROWTIME)
 
 _last_arrival = 0
 
@@ -58,18 +61,19 @@ def _result(state: Kept) -> Any:
     return values[0][1] if values else None
 
 
-def _overloads(native: str) -> list[Overload]:
-    """For one value Spark's aggregation does, where offsets tell the order."""
+def _overloads(one_by: str) -> list[Overload]:
+    """`one_by` is Spark's function for one value. It has no order of arrival and takes that of the rows' times."""
 
     def flagged(args: Sequence[str]) -> str:
-        return (not_null if args[1] == "TRUE" else native).format(*args, order="{order}")
+        return (not_null if args[1] == "TRUE" else any_).format(*args)
 
-    not_null = native.replace("{order}", "if({0} IS NULL, NULL, {order})")
+    any_ = f"{one_by}({{0}}, {_TIME})"
+    not_null = f"{one_by}({{0}}, if({{0}} IS NULL, NULL, {_TIME}))"
     return [
-        overload("(T) -> T", not_null),
-        overload("(T) -> T", flagged, constants=(Scalar.BOOLEAN,)),
-        overload("(T) -> ARRAY<T>", None, constants=(Scalar.INTEGER,)),
-        overload("(T) -> ARRAY<T>", None, constants=(Scalar.INTEGER, Scalar.BOOLEAN)),
+        overload("(T) -> T", not_null, ordered=True),
+        overload("(T) -> T", flagged, constants=(Scalar.BOOLEAN,), ordered=True),
+        overload("(T) -> ARRAY<T>", None, constants=(Scalar.INTEGER,), ordered=True),
+        overload("(T) -> ARRAY<T>", None, constants=(Scalar.INTEGER, Scalar.BOOLEAN), ordered=True),
     ]
 
 
@@ -77,14 +81,13 @@ LATEST_BY_OFFSET = aggregate(
     "LATEST_BY_OFFSET",
     "The value of the row that arrived last; with a number, those of that many rows, oldest first. NULLs are left out "
     "unless the last argument is false.",
-    *_overloads("max_by({0}, {order})"),
+    *_overloads("max_by"),
     fold=Fold(
         zero=_none_yet,
         add=_with_last,
         merge=lambda left, right: (*left[:3], _in_turn(left, right)[-left[0] :]),
         result=_result,
     ),
-    ordered=True,
     nested=True,
 )
 
@@ -92,13 +95,12 @@ EARLIEST_BY_OFFSET = aggregate(
     "EARLIEST_BY_OFFSET",
     "The value of the row that arrived first; with a number, those of that many rows, oldest first. NULLs are left out "
     "unless the last argument is false.",
-    *_overloads("min_by({0}, {order})"),
+    *_overloads("min_by"),
     fold=Fold(
         zero=_none_yet,
         add=_with_first,
         merge=lambda left, right: (*left[:3], _in_turn(left, right)[: left[0]]),
         result=_result,
     ),
-    ordered=True,
     nested=True,
 )

@@ -62,7 +62,7 @@ COLLECT_LIST = aggregate(
     "COLLECT_LIST",
     "All values as they arrived, NULLs too. What comes after the first 1000 is left out, or after as many as the "
     "property ksql.functions.collect_list.limit says (-1: all are kept).",
-    overload("(T) -> ARRAY<T>", None),
+    overload("(T) -> ARRAY<T>", None, ordered=True),
     fold=Fold(
         zero=lambda limit=LIMIT: (_limit(limit), []),
         add=_listed,
@@ -93,7 +93,7 @@ COLLECT_SET = aggregate(
     "COLLECT_SET",
     "The different values in the order they first arrived, NULL among them. What comes after the first 1000 is left "
     "out, or after as many as the property ksql.functions.collect_set.limit says (-1: all are kept).",
-    overload("(T) -> ARRAY<T>", None),
+    overload("(T) -> ARRAY<T>", None, ordered=True),
     fold=Fold(
         zero=lambda limit=LIMIT: (_limit(limit), {}),
         add=_joined,
@@ -158,7 +158,7 @@ def _both_histograms(left: dict[str, int], right: dict[str, int]) -> dict[str, i
 HISTOGRAM = aggregate(
     "HISTOGRAM",
     "How often each text came, of the first 1000 different ones.",
-    overload("(STRING) -> MAP<STRING, BIGINT>", None),
+    overload("(STRING) -> MAP<STRING, BIGINT>", None, ordered=True),
     fold=Fold(
         zero=dict,
         add=_in_histogram,
@@ -203,6 +203,7 @@ TOPK_FREQUENT = aggregate(
         "x -> named_struct('ITEM', x.item, 'COUNT', x.count))",
         _items_and_counts,
         (Scalar.INTEGER,),
+        ordered=True,  # of two that come equally often the first one stands first
     ),
     fold=Fold(
         zero=lambda k: (k, {}),
@@ -224,7 +225,8 @@ _REGISTER_BITS = 14
 _REGISTERS = 1 << _REGISTER_BITS
 _REST_BITS = 64 - _REGISTER_BITS
 
-Different = set[int] | bytearray
+# Registers that come from a store are bytes.
+Different = set[int] | bytearray | bytes
 
 
 def _hash(value: Any) -> int:
@@ -246,9 +248,10 @@ def _register(registers: bytearray, hashed: int) -> None:
 
 
 def _hashed_in(state: Different, hashed: int) -> Different:
-    if isinstance(state, bytearray):
-        _register(state, hashed)
-        return state
+    if not isinstance(state, set):
+        registers = state if isinstance(state, bytearray) else bytearray(state)
+        _register(registers, hashed)
+        return registers
     state.add(hashed)
     return state if len(state) <= _EXACT_UP_TO else _estimated(state)
 

@@ -14,7 +14,9 @@ ORDERED = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "BYTES", "DATE", 
 
 def _rank(value: Any) -> Any:
     """What values are ordered by: themselves, with NaN after all other numbers, as in Java and Spark."""
-    return (value != value, value) if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return (False, value) if value == value else (True, 0.0)  # one NaN is as good as another
 
 
 def _smaller(left: Any, right: Any) -> Any:
@@ -33,14 +35,14 @@ MIN = aggregate(
     "MIN",
     "The smallest value.",
     *(overload(f"({t}) -> {t}", "min({0})", duckdb="min({0})") for t in ORDERED),
-    fold=Fold(zero=lambda: None, add=_smaller, merge=_smaller, result=lambda state: state),
+    fold=Fold(zero=lambda: None, add=_smaller, merge=_smaller, result=lambda state: state, columns=("min",)),
 )
 
 MAX = aggregate(
     "MAX",
     "The largest value.",
     *(overload(f"({t}) -> {t}", "max({0})", duckdb="max({0})") for t in ORDERED),
-    fold=Fold(zero=lambda: None, add=_larger, merge=_larger, result=lambda state: state),
+    fold=Fold(zero=lambda: None, add=_larger, merge=_larger, result=lambda state: state, columns=("max",)),
 )
 
 
@@ -85,7 +87,7 @@ def _sorted_structs(types: list[SqlType]) -> SqlType:
 def _topk_overloads() -> list[Overload]:
     k = (Scalar.INTEGER,)
     alone = [overload(f"({t}) -> ARRAY<{t}>", "coalesce(max_by({0}, {0}, {1}), array())", constants=k) for t in ORDERED]
-    return alone + [overload(f"({t}, ANY...)", None, _sorted_structs, k) for t in ORDERED]
+    return alone + [overload(f"({t}, ANY...)", None, _sorted_structs, k, ordered=True) for t in ORDERED]
 
 
 TOPK = aggregate(

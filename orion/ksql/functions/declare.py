@@ -46,6 +46,7 @@ class Overload:
     constants: tuple[Scalar, ...] = ()
     # The same in DuckDB's SQL, where DuckDB has it with the same meaning; else pull queries that need it run on Spark.
     duckdb: Lowering | None = None
+    ordered: bool = False  # an aggregate whose result hangs on the order of arrival
 
     @property
     def shown(self) -> str:
@@ -57,7 +58,7 @@ class Overload:
         assert self.spark is not None
         if callable(self.spark):
             return self.spark(args)
-        return self.spark.format(*args, args=", ".join(args), order="{order}", most=most)
+        return self.spark.format(*args, args=", ".join(args), most=most)
 
     def in_duckdb(self, args: Sequence[str]) -> str | None:
         if self.duckdb is None or callable(self.duckdb):
@@ -67,12 +68,13 @@ class Overload:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An aggregate a row at a time, in plain Python, for what Spark's own aggregation can't do (sessions, HAVING).
+    """An aggregate a row at a time, in plain Python.
 
-    States are plain values (numbers, strings, lists, dicts, None) that pickle well; who folds owns them, so they may be
-    changed in place. `zero` gets the constants, `add` the state and the row's columns, `merge` joins the states of two
-    sessions, the one that began first first. `undo` takes back what `add` gave with the same columns; without it the
-    aggregate can't stand over a TABLE, whose rows change.
+    States are plain values (numbers, strings, lists, dicts, None); who folds owns them, so that they may be changed in
+    place. `zero` gets the constants, `add` the state and the row's columns, `merge` joins the states of two sessions,
+    the one that began first first. `undo` takes back what `add` gave with the same columns; without it the aggregate
+    can't stand over a TABLE, whose rows change. `columns` names Arrow's aggregates that fold many numbers at once
+    (count, sum, min, max): what they come to is a state, one value or a list of them.
     """
 
     zero: Callable[..., Any]
@@ -80,6 +82,7 @@ class Fold:
     merge: Callable[[Any, Any], Any]
     result: Callable[[Any], Any]
     undo: Callable[..., Any] | None = None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,6 @@ class Function:
     overloads: tuple[Overload, ...]
     examples: tuple[Example, ...] = ()
     fold: Fold | None = None
-    ordered: bool = False  # an aggregate whose result hangs on the order of arrival
     nested: bool = False  # an aggregate whose state ksqlDB keeps in a STRUCT, ARRAY or MAP
     by_value: bool = False  # compares what it is given, so that a MAP must be put as something Spark can compare
     setting: str | None = None  # the property that adds a last parameter to those of an aggregate's fold
@@ -112,8 +114,10 @@ def overload(
     returns: Callable[[list[SqlType]], SqlType] | None = None,
     constants: Sequence[Scalar] = (),
     duckdb: Lowering | None = None,
+    *,
+    ordered: bool = False,
 ) -> Overload:
-    return Overload(signatures.parse(signature), spark, returns, tuple(constants), duckdb)
+    return Overload(signatures.parse(signature), spark, returns, tuple(constants), duckdb, ordered)
 
 
 def example(call: str, result: Any) -> Example:
@@ -136,8 +140,7 @@ def aggregate(
     doc: str,
     *overloads: Overload,
     fold: Fold,
-    ordered: bool = False,
     nested: bool = False,
     setting: str | None = None,
 ) -> Function:
-    return Function(name, Kind.AGGREGATE, doc, overloads, fold=fold, ordered=ordered, nested=nested, setting=setting)
+    return Function(name, Kind.AGGREGATE, doc, overloads, fold=fold, nested=nested, setting=setting)

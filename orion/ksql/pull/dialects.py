@@ -11,7 +11,7 @@ from orion.ksql.aggregate_calls import chosen_call
 from orion.ksql.bind import bind, function_of
 from orion.ksql.pull.duckdb import DuckDb, Foreign
 from orion.ksql.scope import Scope
-from orion.plan.sources import ROWTIME, Source
+from orion.plan.sources import Source
 from orion.schema import Decimal, duckdb_name, duckdb_type, quote, spark_type
 
 
@@ -78,8 +78,9 @@ class InSpark:
                 hint="Let a CREATE TABLE AS keep it, and pull from that.",
             )
         written = [bind(c, scope).spark for c in constants]
-        native = chosen.lower([*(r.spark for r in ready), *written]).replace("{order}", quote(ROWTIME))
-        return f"CAST({native} AS {spark_type(type_)})" if isinstance(type_, Decimal) else native
+        text = chosen.lower([*(r.spark for r in ready), *written])
+        # Spark's sums have more digits.
+        return f"CAST({text} AS {spark_type(type_)})" if isinstance(type_, Decimal) else text
 
     def looked_up(self, table: str, conjunct: str) -> str:
         return f"(SELECT * FROM {table} WHERE {conjunct})"

@@ -8,7 +8,7 @@ from orion.errors import BindError, Span
 from orion.ksql import ast, lanes, replacement
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.context import Context, check_free
-from orion.ksql.late_rows import with_late_rows
+from orion.ksql.late_rows import are_late_rows_kept
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_QUERY, With
 from orion.ksql.queries import parse_query
@@ -53,7 +53,7 @@ class CreateAs:
         query_id = f"{prefix}_{head.name}_{context.catalog.version}"
         sink = self._sink(analysed, written, context.text, query_id)
         relation = limited(analysed, written.ttl_ms(), head.span)
-        relation, keeps_late = with_late_rows(relation, written.late_rows(), context, head.span)
+        keeps_late = are_late_rows_kept(relation, written.late_rows(), context, head.span)
         guarantee, profile = lanes.guarantee(written, context, relation, sink), lanes.profile(written, context)
         if guarantee is Guarantee.FAST or context.catalog.is_headed(sink.topic):
             sink = replace(sink, headed=True)

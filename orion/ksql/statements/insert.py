@@ -12,7 +12,7 @@ from orion.ksql import ast, casts, lanes
 from orion.ksql.analyse import Analysed, analyse
 from orion.ksql.bind import bind, is_null
 from orion.ksql.context import Context, Statement
-from orion.ksql.late_rows import with_late_rows
+from orion.ksql.late_rows import are_late_rows_kept
 from orion.ksql.parser import Parser
 from orion.ksql.properties import OF_INSERT, With
 from orion.ksql.queries import parse_query
@@ -111,7 +111,7 @@ class InsertSelect:
         analysed = analyse(self.query, context)
         relation = self._fitted(analysed, sink)
         properties = tuple(sorted(context.properties.items()))
-        relation, keeps_late = with_late_rows(relation, None, context, self.span)
+        keeps_late = are_late_rows_kept(relation, None, context, self.span)
         profile = lanes.profile(written, context)
         query = Query(
             query_id,

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orion.plan.migrations import v1_to_v2
+from orion.plan.migrations import v1_to_v2, v2_to_v3
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 # The first leads from format 1 to 2.
-STEPS: tuple[Migration, ...] = (v1_to_v2.migrate_entry,)
+STEPS: tuple[Migration, ...] = (v1_to_v2.migrate_entry, v2_to_v3.migrate_entry)
 FORMAT = len(STEPS) + 1
 
 

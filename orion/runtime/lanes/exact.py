@@ -27,13 +27,14 @@ from orion.hub import transactions
 from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot
 from orion.runtime import rows
+from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.lanes.streams import writer
 from orion.runtime.progress import WRITTEN
 from orion.runtime.simplified import simplified
+from orion.runtime.state.packed_changes import unpack_changes
+from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
 
-# Where Spark tells a task which batch it is of.
-_BATCH = "streaming.sql.batchId"
 # What a slot comes to. The dead letters are among the records; of those that are good the time of the newest is told.
 TALLY = StructType(
     [
@@ -52,12 +53,10 @@ class ExactLane:
 
     permit: Permit
     trigger_ms: int
-    stateful: bool = True  # what has state has it by its plan, which stays as it is
 
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start writing a frame of rows.OUTGOING."""
-        sent = frame.selectExpr(*_SENT)
-        tally = _tallied(sent if self.stateful else simplified(sent), self.permit, None)
+        tally = _tallied(simplified(_sent(frame)), self.permit, None)
         trigger = f"{self.trigger_ms} milliseconds"
         return writer(counted(tally), name, checkpoint).format("noop").trigger(processingTime=trigger).start()
 
@@ -71,7 +70,7 @@ def counted(tally: DataFrame) -> DataFrame:
 
 def tallies(frame: DataFrame, permit: Permit, batch: int) -> DataFrame:
     """A batch of rows.OUTGOING written, as what each slot comes to; for those whom Spark doesn't tell its number."""
-    return _tallied(frame.selectExpr(*_SENT), permit, batch)
+    return _tallied(_sent(frame), permit, batch)
 
 
 def _tallied(sent: DataFrame, permit: Permit, batch: int | None) -> DataFrame:
@@ -84,29 +83,22 @@ _NULLS = "map('ignoreNullFields', 'false')"
 _SENT = ("key", "value", "timestamp", "origin", "to_json(headers) AS headers", f"to_json(letter, {_NULLS}) AS letter")
 
 
+def _sent(frame: DataFrame) -> DataFrame:
+    return frame.selectExpr(*_SENT, *([rows.STATE] if rows.STATE in frame.columns else []))
+
+
 def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = batch_of(batch)
+        number = batch_number(batch)
         context = TaskContext.get()
         assert context is not None
-        written = transactions.write(permit, Slot(context.partitionId(), number), chunks(batches, permit))
+        sources = read_ranges(permit.checkpoint, number) if permit.checkpoint else ()
+        slot = Slot(context.partitionId(), number, sources)
+        written = transactions.write(permit, slot, chunks(batches, permit))
         settled()
         yield tally_of(written, permit)
 
     return write
-
-
-def batch_of(batch: int | None) -> int:
-    """The batch that this task is of, as told or as Spark tells. A slot's second attempt is refused."""
-    context = TaskContext.get()
-    assert context is not None
-    if context.attemptNumber() > 0:
-        # An earlier attempt may still be at it somewhere. A new run shuts it out, a second attempt doesn't.
-        raise RuntimeError("a slot is written once a run: the query starts again instead")
-    number = batch if batch is not None else context.getLocalProperty(_BATCH)
-    if number is None:
-        raise RuntimeError("Spark doesn't tell which batch this is: nothing is written")
-    return int(number)
 
 
 def tally_of(written: transactions.Written, permit: Permit) -> pa.RecordBatch:
@@ -123,11 +115,16 @@ _TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64())
 
 
 def chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]:
-    """Batches of _SENT's columns as records for the client."""
+    """Batches of _SENT's columns, and of rows.STATE, as records for the client."""
     for batch in batches:
+        if batch.num_columns > len(_SENT):
+            states = batch.column(len(_SENT))
+            for at in _filled(states):
+                yield _changelog_chunk(states[at].as_py(), permit)
+            batch = batch.filter(states.is_null()) if states.null_count < len(states) else batch
         if batch.num_rows == 0:
             continue
-        keys, values, times, origins, headers, letters = batch.columns
+        keys, values, times, origins, headers, letters = batch.columns[: len(_SENT)]
         # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
         stamped = pc.max_element_wise(times, 1)
         topics = [permit.topic] * batch.num_rows
@@ -153,6 +150,14 @@ def chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]
             pc.max(stamped.filter(letters.is_null())).as_py() or 0,
             origins[0].as_py(),
         )
+
+
+def _changelog_chunk(packed: bytes, permit: Permit) -> Chunk:
+    """Changes of state as records of their changelog, in their task's partition."""
+    operator, task, places, blobs = unpack_changes(packed)
+    now = time.time_ns() // 1_000_000
+    count = len(places)
+    return Chunk([permit.changelogs[operator]] * count, list(places), blobs, [now] * count, None, partition=task)
 
 
 def _filled(column: pa.Array) -> list[int]:

@@ -26,9 +26,10 @@ from orion.hub.lookup import records_at
 from orion.hub.records import Record
 from orion.hub.transactions import Permit, Written
 from orion.runtime import rows
-from orion.runtime.lanes.exact import TALLY, batch_of, chunks, counted, tally_of
+from orion.runtime.lanes.exact import TALLY, chunks, counted, tally_of
 from orion.runtime.lanes.streams import writer
 from orion.runtime.simplified import simplified
+from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
 from orion.sinks.store import TIME, Refusal, Session, Slot, Store, StoreAway, Transfer
 
@@ -81,7 +82,7 @@ Batches = Iterator[pa.RecordBatch]
 
 def _moving(permit: Permit, store: Store, task: str) -> Callable[[Batches], Batches]:
     def move(batches: Batches) -> Batches:
-        number = batch_of(None)
+        number = batch_number()
         filled = (batch for batch in batches if batch.num_rows)
         head = next(filled, None)
         if head is not None:

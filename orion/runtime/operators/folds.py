@@ -1,13 +1,15 @@
-"""GROUP BY a row at a time: folds by group and window, what each change was before and after, and retraction.
+"""GROUP BY: folds by group and window, what each change was before and after, and retraction.
 
 A group's change leaves as its aggregates before and after. What SQL says about them (HAVING, the SELECT list) stays
 Spark's to evaluate, on both: a group that fulfilled HAVING before and doesn't after is a deletion.
+
+Here rows are taken one after the other. Where only a batch's end counts, `column_folds` takes them all at once.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,8 +19,9 @@ from orion.ksql.functions.declare import Fold
 from orion.plan.relations import AggregateCall
 from orion.plan.sources import Window, WindowKind
 from orion.runtime.operators.late import reason
-from orion.runtime.operators.tasks import Arrived, Late, Made, Operator, State
+from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
 from orion.runtime.operators.values import reader, writer
+from orion.runtime.state.state import State
 
 # Which way a row goes: it gives to its group, takes back what an earlier one gave, or both in one step.
 GIVE, UNDO, BOTH = 0, 1, 2
@@ -26,7 +29,6 @@ GIVE, UNDO, BOTH = 0, 1, 2
 Bounds = tuple[int, int]
 Steps = tuple[list[Any] | None, list[Any] | None]
 _FOREVER: Bounds = (0, 0)
-_NO_RESULT = (None, None, None, None)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Call:
 
     def zero(self) -> Any:
         return self.fold.zero(*self.parameters)
+
+    def result_of(self, folded: Any) -> Any:
+        value = self.fold.result(folded)
+        return None if value is None else self.result(value)
 
 
 @dataclass(frozen=True)
@@ -63,43 +69,56 @@ class Folds:
         return [reader(arg.type) for call in self.calls for arg in call.args]
 
 
-class Aggregator(Operator):
-    """Folds rows into groups: without a window, by windows of a fixed size, or by sessions."""
+@dataclass(frozen=True)
+class Folding:
+    """How a GROUP BY is folded."""
 
-    def __init__(
-        self,
-        folds: Folds,
-        window: Window | None,
-        *,
-        final: bool = False,
-        each: bool = False,
-        of_table: bool = False,
-        ttl_ms: int | None = None,
-        keeps_late: bool = False,
-    ) -> None:
-        self.folds = folds
-        self.window = window
-        self.of_table = of_table  # rows say what they give and what they take back
-        self.ttl_ms = ttl_ms  # a group without a window is deleted when it has got no row for so long
-        self.final = final  # a window comes out once, when it closes
-        self.each = each  # every row's change comes out; otherwise a batch's changes of a group come out as one
-        self.tells_late = window is not None
-        self.keeps_late = keeps_late  # a late row comes out by itself, with what its letter tells; else their number
+    folds: Folds
+    window: Window | None
+    final: bool = False  # a window comes out once, when it closes
+    each: bool = False  # every row's change comes out; otherwise a batch's changes of a group come out as one
+    of_table: bool = False  # rows say what they give and what they take back
+    ttl_ms: int | None = None  # a group without a window is deleted when it has got no row for so long
+    keeps_late: bool = False  # a late row comes out by itself, with what its letter tells; else their number
+    tells_before: bool = False  # what a group came to before its change is wanted too
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether a batch's rows may be folded together."""
+        session = self.window is not None and self.window.kind is WindowKind.SESSION
+        return not (self.each or self.of_table or session or self.ttl_ms is not None)
+
+
+class Aggregator(Operator):
+    """Folds rows into groups: without a window, by windows of a fixed size, or by sessions.
+
+    What leaves is (window start, window end, was there, is there, aggregates after, aggregates before): the last only
+    where they are wanted, and each aggregate a value of its own.
+    """
+
+    def __init__(self, how: Folding) -> None:
+        self.how = how
+        self.window = how.window
+        self.tells_late = how.window is not None
         self._late = 0
         # Of a batch's changed groups: what they hold (behind its time), what they came to before, a time of its own.
         self._pending: dict[tuple[bytes, Bounds], list[Any]] = {}
 
     @cached_property
-    def _calls(self) -> list[Call]:
-        return self.folds.ready()
+    def calls(self) -> list[Call]:
+        return self.how.folds.ready()
 
     @cached_property
-    def _readers(self) -> list[Any]:
-        return self.folds.readers()
+    def readers(self) -> list[Any]:
+        return self.how.folds.readers()
+
+    @cached_property
+    def no_result(self) -> tuple[Any, ...]:
+        return (None,) * (4 + len(self.calls) * (2 if self.how.tells_before else 1))
 
     # ---- the operator ------------------------------------------------------------------------------------------
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         give, take = self._steps(row)
         now = state.see(row.time)
         if self.window is None:
@@ -108,46 +127,44 @@ class Aggregator(Operator):
             yield from self._into_session(row, give or [], now, state)
         else:
             closed = []
-            for start in self._starts(row.time):
+            for start in self.window_starts(row.time):
                 end = start + self.window.size_ms
                 if end > now - self.window.grace_ms:
-                    place = row.key + struct.pack(">q", start)
-                    yield from self._fold_in(row, (give, take), (start, end), place, state)
+                    yield from self._fold_in(row, (give, take), (start, end), window_key(start, row.key), state)
                 else:
                     closed.append((start, end))
             if closed:
                 yield from self._too_late(row, closed, now)
-        yield from self._close(state, now)
+        yield from self.close_windows(state, now)
 
-    def end(self, state: State) -> Iterator[Made]:
+    def end(self, state: State) -> Iterator[OutputRow]:
         for (key, bounds), (kept, before, time) in self._pending.items():
-            after = None if kept is None else self._results(kept[1])
-            yield self._made(key, bounds, kept[0] if time is None else time, before, after)
+            yield self._made(key, bounds, kept[0] if time is None else time, before, None if kept is None else kept[1])
         self._pending.clear()
         if self._late:
-            yield Made(b"", state.now, _NO_RESULT, Late(self._late))
+            yield OutputRow(b"", state.now, self.no_result, LateRows(self._late))
             self._late = 0
 
-    def _too_late(self, row: Arrived, closed: list[Bounds], now: int) -> Iterator[Made]:
+    def _too_late(self, row: InputRow, closed: list[Bounds], now: int) -> Iterator[OutputRow]:
         """A row that some of its windows don't take any more counts once."""
         assert self.window is not None
-        if self.keeps_late:
+        if self.how.keeps_late:
             why = reason(closed, self.window.grace_ms, now)
-            yield Made(row.key, row.time, _NO_RESULT, Late(1, why, row.row))
+            yield OutputRow(row.key, row.time, self.no_result, LateRows(1, why, row.row))
         else:
             self._late += 1
 
-    def _arguments(self, given: Iterable[Any] | None) -> list[Any]:
+    def _arguments(self, given: tuple[Any, ...] | None) -> list[Any]:
         """The aggregates' arguments as their folds see them."""
-        if given is None or not self._readers:
+        if given is None or not self.readers:
             return []
-        return [v if v is None or read is None else read(v) for read, v in zip(self._readers, given, strict=True)]
+        return [v if v is None or read is None else read(v) for read, v in zip(self.readers, given, strict=True)]
 
-    def _steps(self, row: Arrived) -> tuple[list[Any] | None, list[Any] | None]:
+    def _steps(self, row: InputRow) -> Steps:
         """What the row gives, and what it takes back."""
-        if not self.of_table:
+        if not self.how.of_table:
             return self._arguments(row.data), None
-        give, take = (None if d is None else d.values() for d in row.data)
+        give, take = (None if d is None else tuple(d.values()) for d in row.data)
         return (
             None if row.side == UNDO else self._arguments(give),
             None if row.side == GIVE else self._arguments(take),
@@ -155,112 +172,127 @@ class Aggregator(Operator):
 
     # ---- windows -----------------------------------------------------------------------------------------------
 
-    def _starts(self, time: int) -> range:
+    def window_starts(self, time: int) -> range:
         assert self.window is not None
         size, advance = self.window.size_ms, self.window.advance_ms
         first = max(0, time - size + advance) // advance * advance
         return range(first, time + 1, advance)
 
-    def _fold_in(self, row: Arrived, steps: Steps, bounds: Bounds, place: bytes, state: State) -> Iterator[Made]:
+    def _fold_in(self, row: InputRow, steps: Steps, bounds: Bounds, place: bytes, state: State) -> Iterator[OutputRow]:
         kept = state.get(place)
-        shown = self.each and not self.final
+        shown = self.how.each and not self.how.final
         before = None
         if kept is None:
-            kept = [row.time, [c.zero() for c in self._calls], row.key, bounds]
-            if self.window is not None:
-                state.schedule(bounds[1] + self.window.grace_ms, place, 1 if self.final else self.window.advance_ms)
+            kept = [row.time, [c.zero() for c in self.calls]]
         elif shown or (row.key, bounds) not in self._pending:
-            before = self._results(kept[1])
-        kept[0] = max(kept[0], row.time)
-        if self.ttl_ms is not None:
-            state.schedule(kept[0] + self.ttl_ms, place, max(1, self.ttl_ms // 64))
-        kept[1] = [_changed(call, folded, *steps) for call, folded in zip(self._calls, kept[1], strict=True)]
-        state.put(place, kept)
+            before = self.results_of(kept[1])
+        kept = [max(kept[0], row.time), [_changed(c, f, *steps) for c, f in zip(self.calls, kept[1], strict=True)]]
+        state.put(place, kept, self.due_of(bounds, kept[0]))
         if shown:
-            yield self._made(row.key, bounds, kept[0], before, self._results(kept[1]))
-        elif not self.final:
+            yield self._made(row.key, bounds, kept[0], before, kept[1])
+        elif not self.how.final:
             # What it comes to is worked out once, at the end of the batch.
             self._pending.setdefault((row.key, bounds), [None, before, None])[0] = kept
 
-    def _into_session(self, row: Arrived, data: list[Any], now: int, state: State) -> Iterator[Made]:
+    def due_of(self, bounds: Bounds, time: int) -> int | None:
+        """When a group of a window of a fixed size, or of none, is done with."""
+        if self.window is not None:
+            return bounds[1] + self.window.grace_ms
+        return None if self.how.ttl_ms is None else time + self.how.ttl_ms
+
+    def _into_session(self, row: InputRow, data: list[Any], now: int, state: State) -> Iterator[OutputRow]:
         """All sessions near enough are made into one with the row; each of them is withdrawn."""
         assert self.window is not None
         gap = self.window.size_ms
         # A session can still grow until the gap after its end is over, and late rows have their grace besides.
         closed = now - self.window.grace_ms - gap
-        sessions: list[Any] = state.get(row.key) or []
-        near = [s for s in sessions if s[0] - gap <= row.time <= s[1] + gap and s[1] >= closed]
+        near = []
+        for member, folded in state.members(row.key).items():
+            start, end = _session_bounds(member)
+            if start - gap <= row.time <= end + gap and end >= closed:
+                near.append((start, end, folded))
         start = min([row.time, *(s[0] for s in near)])
         end = max([row.time, *(s[1] for s in near)])
         if end < closed:
             yield from self._too_late(row, [(start, end)], now)
             return
-        folded = [c.zero() for c in self._calls]
+        merged = [c.zero() for c in self.calls]
         for session in near:
-            if not self.final:
-                bounds = (session[0], session[1])
-                yield from self._change(row.key, bounds, session[1], self._results(session[2]), None)
-            folded = [c.fold.merge(f, s) for c, f, s in zip(self._calls, folded, session[2], strict=True)]
-        folded = [c.fold.add(f, *data[c.takes]) for c, f in zip(self._calls, folded, strict=True)]
-        others = [s for s in sessions if s not in near]
-        state.put(row.key, sorted([*others, [start, end, folded]], key=lambda s: s[:2]))
-        state.schedule(end + gap + self.window.grace_ms + 1, row.key, 1 if self.final else gap)
-        if not self.final:
-            yield from self._change(row.key, (start, end), end, None, [end, folded])
+            bounds = (session[0], session[1])
+            if not self.how.final:
+                yield from self._change(row.key, bounds, session[1], self.results_of(session[2]), None)
+            merged = [c.fold.merge(f, s) for c, f, s in zip(self.calls, merged, session[2], strict=True)]
+            if bounds != (start, end):
+                state.put_member(row.key, _session_member(bounds), None)
+        merged = [c.fold.add(f, *data[c.takes]) for c, f in zip(self.calls, merged, strict=True)]
+        due = end + gap + self.window.grace_ms + 1
+        state.put_member(row.key, _session_member((start, end)), merged, due)
+        if not self.how.final:
+            yield from self._change(row.key, (start, end), end, None, [end, merged])
 
-    def _close(self, state: State, now: int) -> Iterator[Made]:
+    def close_windows(self, state: State, now: int) -> Iterator[OutputRow]:
         """Forget what can't change any more. It stays in the topic, or comes out now for the first time."""
-        if self.window is None:
-            yield from self._expire(state, now)
+        if self.window is None and self.how.ttl_ms is None:
             return
-        session = self.window.kind is WindowKind.SESSION
-        for place in state.due(now):
-            kept = state.get(place)
-            if kept is None:
+        for key, member in state.due(now):
+            if member is not None:
+                bounds = _session_bounds(member)
+                folded = state.members(key)[member]
+                state.put_member(key, member, None)
+                if self.how.final:
+                    yield self._made(key, bounds, bounds[1], None, folded)
                 continue
-            if not session:
-                state.put(place, None)
-                if self.final:
-                    time, folded, key, bounds = kept
-                    yield self._made(key, bounds, time, None, self._results(folded))
-                continue
-            closed = now - self.window.grace_ms - self.window.size_ms
-            over = [s for s in kept if s[1] < closed]
-            state.put(place, [s for s in kept if s[1] >= closed] or None)
-            for start, end, folded in over if self.final else ():
-                yield self._made(place, (start, end), end, None, self._results(folded))
-
-    def _expire(self, state: State, now: int) -> Iterator[Made]:
-        if self.ttl_ms is None:
-            return
-        for place in dict.fromkeys(state.due(now)):
-            kept = state.get(place)
-            if kept is not None and kept[0] + self.ttl_ms <= now:
-                state.put(place, None)
-                yield from self._change(kept[2], _FOREVER, kept[0] + self.ttl_ms, self._results(kept[1]), None)
+            time, folded = state.get(key)
+            state.put(key, None)
+            if self.window is None:
+                yield from self._change(key, _FOREVER, time + (self.how.ttl_ms or 0), self.results_of(folded), None)
+            elif self.how.final:
+                start, group = split_window_key(key)
+                yield self._made(group, (start, start + self.window.size_ms), time, None, folded)
 
     # ---- what comes out ----------------------------------------------------------------------------------------
 
-    def _change(self, key: bytes, bounds: Bounds, time: int, before: Any, folded: list[Any] | None) -> Iterator[Made]:
+    def _change(
+        self, key: bytes, bounds: Bounds, time: int, before: Any, folded: list[Any] | None
+    ) -> Iterator[OutputRow]:
         """A session's change, or a group's end: `folded` is what it holds now, behind its time."""
-        if self.each:
-            after = None if folded is None else self._results(folded[1])
-            yield self._made(key, bounds, time, before, after)
+        if self.how.each:
+            yield self._made(key, bounds, time, before, None if folded is None else folded[1])
             return
         known = self._pending.pop((key, bounds), None)
         if known is not None:
             before = known[1]
         self._pending[key, bounds] = [folded, before, time]
 
-    def _made(self, key: bytes, bounds: Bounds, time: int, before: Any, after: Any) -> Made:
-        return Made(key, time, (*bounds, before, after))
+    def _made(
+        self, key: bytes, bounds: Bounds, time: int, before: list[Any] | None, folded: list[Any] | None
+    ) -> OutputRow:
+        nothing = [None] * len(self.calls)
+        # Of a group that is gone nothing is known but what it was.
+        after = (before or nothing) if folded is None else self.results_of(folded)
+        values = (*bounds, before is not None, folded is not None, *after)
+        return OutputRow(key, time, (*values, *(before or nothing)) if self.how.tells_before else values)
 
-    def _results(self, folded: list[Any]) -> dict[str, Any]:
-        found = {}
-        for call, state in zip(self._calls, folded, strict=True):
-            value = call.fold.result(state)
-            found[call.name] = value if value is None else call.result(value)
-        return found
+    def results_of(self, folded: list[Any]) -> list[Any]:
+        return [call.result_of(one) for call, one in zip(self.calls, folded, strict=True)]
+
+
+def window_key(start: int, key: bytes) -> bytes:
+    """The windows of a time lie together."""
+    return struct.pack(">q", start) + key
+
+
+def split_window_key(place: bytes) -> tuple[int, bytes]:
+    return struct.unpack_from(">q", place)[0], place[8:]
+
+
+def _session_member(bounds: Bounds) -> bytes:
+    return struct.pack(">qq", *bounds)
+
+
+def _session_bounds(member: bytes) -> Bounds:
+    start, end = struct.unpack(">qq", member)
+    return start, end
 
 
 def _changed(call: Call, folded: Any, give: list[Any] | None, take: list[Any] | None) -> Any:
@@ -276,9 +308,9 @@ class Retraction(Operator):
     Out comes the row as it was and as it is now; a deletion has only the one, a new row only the other.
     """
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         before = state.get(row.key)
         if before is None and row.row is None:
             return
         state.put(row.key, row.row)
-        yield Made(row.key, row.time, (before, row.row))
+        yield OutputRow(row.key, row.time, (before, row.row))

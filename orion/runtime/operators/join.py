@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame
 
 from orion.plan.relations import Join, JoinKind, Side
@@ -16,12 +18,13 @@ from orion.runtime.operators.joins import (
     Subscribe,
     TableTable,
 )
-from orion.runtime.operators.tasks import KEY, NO_DATA, TIME, Operator, Spread, arriving, kept
+from orion.runtime.operators.spread import KEY, TIME, Spread, arriving, kept
+from orion.runtime.operators.tasks import Operator
 from orion.schema import quote
 
 _LEFT, _RIGHT = "__left", "__right"
 _PAIR = {_LEFT: "BINARY", _RIGHT: "BINARY", "__gone": "BOOLEAN"}
-_SUBSCRIPTION = "STRUCT<from: BINARY, tell: BOOLEAN, nowhere: BOOLEAN>"
+_NO_SUBSCRIPTION = {"from": "CAST(NULL AS BINARY)", "tell": "CAST(NULL AS BOOLEAN)", "nowhere": "CAST(NULL AS BOOLEAN)"}
 
 
 def apply(relation: Join, left: DataFrame, right: DataFrame, spread: Spread) -> DataFrame:
@@ -42,10 +45,10 @@ def _operator(relation: Join) -> Operator:
             return TableTable(relation.type)
 
 
-def _tagged(side: Side, frame: DataFrame, number: int, data: str = NO_DATA) -> DataFrame:
+def _tagged(side: Side, frame: DataFrame, number: int, data: Mapping[str, str] | None = None) -> DataFrame:
     """A side's rows for a task. One whose key is NULL equals nothing, and so takes no part."""
-    there = frame.where(packing.present(side.on))
-    return arriving(there, packing.packed(side.on), _row(side), side=str(number), data=data)
+    present = packing.present(side.on)
+    return arriving(frame, packing.packed(side.on), _row(side), side=str(number), data=data, present=present)
 
 
 def _row(side: Side) -> str:
@@ -55,13 +58,13 @@ def _row(side: Side) -> str:
 def _by_foreign_key(relation: Join, left: DataFrame, right: DataFrame, spread: Spread) -> DataFrame:
     """Two steps: the left row's place is told where it points to, and there it meets the right row."""
     on = relation.left.on
-    foreign = f"named_struct('foreign', CASE WHEN {packing.present(on)} THEN {packing.packed(on)} END)"
-    pointing = arriving(left, packing.packed(relation.left_key), _row(relation.left), side=str(LEFT), data=foreign)
+    foreign = {"foreign": f"CASE WHEN {packing.present(on)} THEN {packing.packed(on)} END"}
+    pointing = arriving(left, packing.packed(relation.left_key), _row(relation.left), data=foreign)
     output = {"__from": "BINARY", "__mine": "BINARY", "__tell": "BOOLEAN", "__nowhere": "BOOLEAN"}
     told = spread.apply(pointing, Subscribe(relation.type), output)
-    whose = "named_struct('from', __from, 'tell', __tell, 'nowhere', __nowhere)"
+    whose = {"from": "__from", "tell": "__tell", "nowhere": "__nowhere"}
     subscriptions = arriving(told, KEY, "__mine", side=str(LEFT), data=whose)
-    served = _tagged(relation.right, right, RIGHT, f"CAST(NULL AS {_SUBSCRIPTION})")
+    served = _tagged(relation.right, right, RIGHT, _NO_SUBSCRIPTION)
     return spread.apply(subscriptions.unionAll(served), Serve(relation.type), _PAIR)
 
 
@@ -70,7 +73,8 @@ def _shaped(relation: Join, pairs: DataFrame) -> DataFrame:
     sides = {_LEFT: relation.left.columns, _RIGHT: relation.right.columns}
     keys = [k.expr.type for k in relation.key]
     read = [f"{packing.unpacked(name, [c.expr.type for c in columns])} AS {name}" for name, columns in sides.items()]
-    frame = pairs.selectExpr(*read, f"{packing.unpacked(KEY, keys)} AS __on", TIME, rows.ORDER, "__gone")
+    on_key = packing.unpacked(f"CASE WHEN {rows.BAD} IS NULL THEN {KEY} END", keys)
+    frame = pairs.selectExpr(*read, f"{on_key} AS __on", TIME, rows.ORDER, "__gone", rows.BAD, rows.LETTER)
     known = {k.name: packing.column("__on", at, k.expr.type) for at, k in enumerate(relation.key)}
     columns = [
         f"{packing.column(name, at, c.expr.type)} AS {quote(c.name)}"
@@ -78,4 +82,5 @@ def _shaped(relation: Join, pairs: DataFrame) -> DataFrame:
         for at, c in enumerate(found)
     ]
     on = [f"{spark} AS {quote(name)}" for name, spark in known.items()]
-    return frame.selectExpr(*columns, *on, f"{TIME} AS {ROWTIME}", f"__gone AS {rows.DELETED}", rows.ORDER)
+    told = (f"{TIME} AS {ROWTIME}", f"coalesce(__gone, FALSE) AS {rows.DELETED}", rows.ORDER, rows.BAD, rows.LETTER)
+    return frame.selectExpr(*columns, *on, *told)

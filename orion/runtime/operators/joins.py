@@ -6,13 +6,14 @@ what is there now, as in Kafka Streams.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from orion.plan.relations import JoinType, Within
-from orion.runtime.operators.tasks import Arrived, Made, Operator, State
+from orion.runtime.operators.tasks import InputRow, Operator, OutputRow
+from orion.runtime.state.state import State
 
 LEFT, RIGHT = 0, 1
 
@@ -33,33 +34,37 @@ class StreamStream(Operator):
 
     Without GRACE PERIOD a row that finds no partner comes out alone at once, and perhaps again with one that comes
     later. With it, it waits until none can come any more.
+
+    Each row is a record of its own: side, time and a number, under its key. It holds the row and whether it waits, and
+    falls due when its wait ends, and then when no partner can come any more.
     """
 
     kind: JoinType
     within: Within
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         now = state.see(row.time)
         if row.row is None:
             return
         side, other = row.side, 1 - row.side
         back, ahead = self._reach(side)
-        kept: tuple[list[Any], list[Any]] = state.get(row.key) or ([], [])
+        answers = self.within.patient and keeps(self.kind, other)
         matched = False
-        for time, _, partner in self._between(kept[other], row.time - back, row.time + ahead):
+        for member, found in self._between(state, row.key, other, row.time - back, row.time + ahead):
             matched = True
-            yield Made(row.key, max(row.time, time), _pair(side, row.row, partner))
-            if self.within.patient and keeps(self.kind, other):
-                self._answered(state, row.key, other, time)
+            time = _time_of(member)
+            yield OutputRow(row.key, max(row.time, time), _pair(side, row.row, found[0]))
+            if answers and found[1]:
+                state.put_member(row.key, member, [found[0], False], self._expiry(time))
+        waits = False
         if not matched and keeps(self.kind, side):
-            if not self.within.patient or row.time + ahead < now:
-                yield Made(row.key, row.time, _pair(side, row.row, None))
-            else:
-                self._wait(state, row)
+            waits = self.within.patient and row.time + ahead >= now
+            if not waits:
+                yield OutputRow(row.key, row.time, _pair(side, row.row, None))
         if row.time >= self._see(state, side, row.time) - self._kept_ms():
-            insort(kept[side], (row.time, len(kept[side]), row.row))
-            state.put(row.key, kept)
-            state.schedule(row.time + self._kept_ms() + 1, _BUFFER + row.key, max(1, self._kept_ms() // 4))
+            member = self._free_member(state, row)
+            due = row.time + ahead + self.within.grace_ms + 1 if waits else self._expiry(row.time)
+            state.put_member(row.key, member, [row.row, waits], due)
         yield from self._close(state, now)
 
     def _reach(self, side: int) -> tuple[int, int]:
@@ -70,69 +75,55 @@ class StreamStream(Operator):
     def _kept_ms(self) -> int:
         return self.within.before_ms + self.within.after_ms + self.within.grace_ms
 
+    def _expiry(self, time: int) -> int:
+        return time + self._kept_ms() + 1
+
     @staticmethod
-    def _between(found: list[Any], first: int, last: int) -> Iterator[tuple[int, int, bytes]]:
-        for at in range(bisect_left(found, (first,)), len(found)):
-            if found[at][0] > last:
-                return
-            yield found[at]
+    def _between(state: State, key: bytes, side: int, first: int, last: int) -> list[tuple[bytes, list[Any]]]:
+        return state.members(key).between(_member(side, max(first, 0), 0), _member(side, max(last, -1) + 1, 0))
 
-    # ---- rows that wait for a partner --------------------------------------------------------------------------
+    @staticmethod
+    def _free_member(state: State, row: InputRow) -> bytes:
+        """Behind the rows of the same side and time."""
+        time = max(row.time, 0)
+        alike = StreamStream._between(state, row.key, row.side, time, time)
+        return _member(row.side, time, _number_of(alike[-1][0]) + 1 if alike else 0)
 
-    def _wait(self, state: State, row: Arrived) -> None:
-        closes = row.time + self._reach(row.side)[1] + self.within.grace_ms + 1
-        place = _waiting(row.key)
-        waiting = state.get(place) or []
-        waiting.append((row.time, row.side, closes, row.row))
-        state.put(place, waiting)
-        state.schedule(closes, place)
-
-    def _answered(self, state: State, key: bytes, side: int, time: int) -> None:
-        place = _waiting(key)
-        waiting = state.get(place)
-        if waiting:
-            left = [w for w in waiting if (w[0], w[1]) != (time, side)]
-            if len(left) != len(waiting):
-                state.put(place, left or None)
-
-    def _close(self, state: State, now: int) -> Iterator[Made]:
-        for place in state.due(now):
-            if place.startswith(_BUFFER):
-                self._forget(state, place[len(_BUFFER) :], now)
-                continue
-            waiting = state.get(place) or []
-            over = [w for w in waiting if w[2] <= now]
-            state.put(place, [w for w in waiting if w[2] > now] or None)
-            key = place[len(_WAITING) :]
-            for time, side, _, mine in over:
-                yield Made(key, time, _pair(side, mine, None))
+    def _close(self, state: State, now: int) -> Iterator[OutputRow]:
+        for key, member in state.due(now):
+            assert member is not None
+            row, waits = state.members(key)[member]
+            side, time = member[0], _time_of(member)
+            if waits:
+                yield OutputRow(key, time, _pair(side, row, None))
+            # A side that lags behind the other keeps its rows for it.
+            over = (state.get(_TIMES) or [now, now])[side] > time + self._kept_ms()
+            later = max(self._expiry(time), now + max(1, self._kept_ms() // 4))
+            state.put_member(key, member, None if over else [row, False], None if over else later)
 
     @staticmethod
     def _see(state: State, side: int, time: int) -> int:
-        """How far one side has come: a side that lags behind the other keeps its rows for it."""
+        """How far one side has come."""
         times = state.get(_TIMES) or [-1, -1]
         if time > times[side]:
             times[side] = time
             state.put(_TIMES, times)
         return int(times[side])
 
-    def _forget(self, state: State, key: bytes, now: int) -> None:
-        kept = state.get(key)
-        if kept is None:
-            return
-        times = state.get(_TIMES) or [now, now]
-        left = tuple(
-            [entry for entry in found if entry[0] >= time - self._kept_ms()]
-            for found, time in zip(kept, times, strict=True)
-        )
-        state.put(key, left if any(left) else None)
+
+_TIMES = b""
 
 
-_BUFFER, _WAITING, _TIMES = b"\x01", b"\x02", b"\x03"
+def _member(side: int, time: int, number: int) -> bytes:
+    return struct.pack(">BQI", side, time, number)
 
 
-def _waiting(key: bytes) -> bytes:
-    return _WAITING + key
+def _time_of(member: bytes) -> int:
+    return int.from_bytes(member[1:9], "big")
+
+
+def _number_of(member: bytes) -> int:
+    return int.from_bytes(member[9:], "big")
 
 
 @dataclass(frozen=True)
@@ -141,7 +132,7 @@ class StreamTable(Operator):
 
     kind: JoinType
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         if row.side == RIGHT:
             state.put(row.key, row.row)
             return
@@ -149,7 +140,7 @@ class StreamTable(Operator):
             return
         partner = state.get(row.key)
         if partner is not None or keeps(self.kind, LEFT):
-            yield Made(row.key, row.time, (row.row, partner, False))
+            yield OutputRow(row.key, row.time, (row.row, partner, False))
 
 
 @dataclass(frozen=True)
@@ -158,11 +149,11 @@ class TableTable(Operator):
 
     kind: JoinType
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         side = row.side
         kept = state.get(row.key) or [None, None]  # of each side its row and time
-        now = None if row.row is None else (row.row, row.time)
-        changed = [now if at == side else kept[at] for at in (LEFT, RIGHT)]
+        now = None if row.row is None else [row.row, row.time]
+        changed: list[Any] = [now if at == side else kept[at] for at in (LEFT, RIGHT)]
         state.put(row.key, changed if any(changed) else None)
         other = changed[1 - side]
         is_now = self._shown(changed)
@@ -171,10 +162,10 @@ class TableTable(Operator):
             return
         time = max(row.time, other[1]) if other else row.time
         if not is_now:
-            yield Made(row.key, time, (None, None, True))
+            yield OutputRow(row.key, time, (None, None, True))
             return
         left, right = changed
-        yield Made(row.key, time, (left and left[0], right and right[0], False))
+        yield OutputRow(row.key, time, (left and left[0], right and right[0], False))
 
     def _shown(self, kept: list[Any]) -> bool:
         left, right = kept[LEFT] is not None, kept[RIGHT] is not None
@@ -191,20 +182,20 @@ class Subscribe(Operator):
 
     kind: JoinType
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         before = state.get(row.key)  # the foreign key it was under
         foreign: bytes | None = row.data[0] if row.row is not None else None
-        state.put(row.key, None if row.row is None else (foreign,))
+        state.put(row.key, None if row.row is None else [foreign])
         if row.row is None:
             if before is not None:
-                yield Made(before[0] or b"", row.time, (row.key, None, True, before[0] is None))
+                yield OutputRow(before[0] or b"", row.time, (row.key, None, True, before[0] is None))
             return
         if before is not None and before[0] != foreign:
             # The new place tells what becomes of the row; only if it has none does the old one.
             told = foreign is None and not keeps(self.kind, LEFT) and before[0] is not None
-            yield Made(before[0] or b"", row.time, (row.key, None, told, before[0] is None))
+            yield OutputRow(before[0] or b"", row.time, (row.key, None, told, before[0] is None))
         if foreign is not None or keeps(self.kind, LEFT):
-            yield Made(foreign or b"", row.time, (row.key, row.row, before is not None, foreign is None))
+            yield OutputRow(foreign or b"", row.time, (row.key, row.row, before is not None, foreign is None))
 
 
 @dataclass(frozen=True)
@@ -216,29 +207,25 @@ class Serve(Operator):
 
     kind: JoinType
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
-        kept = state.get(row.key) or [None, {}]
-        right, pointing = kept
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+        right = state.get(row.key)  # the right table's row and its time
         if row.side == RIGHT:
-            changed = None if row.row is None else (row.row, row.time)
-            state.put(row.key, [changed, pointing] if changed or pointing else None)
-            for key, (left, time) in sorted(pointing.items()):
-                shown = changed is not None or keeps(self.kind, LEFT)
-                yield Made(key, max(row.time, time), (left if shown else None, row.row, not shown))
+            state.put(row.key, None if row.row is None else [row.row, row.time])
+            for key, (left, time) in state.members(row.key).items():
+                shown = row.row is not None or keeps(self.kind, LEFT)
+                yield OutputRow(key, max(row.time, time), (left if shown else None, row.row, not shown))
             return
         left_key, tell, nowhere = row.data
         if row.row is None:
-            pointing.pop(left_key, None)
-            state.put(row.key, [right, pointing] if right or pointing else None)
+            state.put_member(row.key, left_key, None)
             if tell:
-                yield Made(left_key, row.time, (None, None, True))
+                yield OutputRow(left_key, row.time, (None, None, True))
             return
         if not nowhere:
-            pointing[left_key] = (row.row, row.time)
-            state.put(row.key, [right, pointing])
+            state.put_member(row.key, left_key, [row.row, row.time])
         if right is not None:
-            yield Made(left_key, max(row.time, right[1]), (row.row, right[0], False))
+            yield OutputRow(left_key, max(row.time, right[1]), (row.row, right[0], False))
         elif keeps(self.kind, LEFT):
-            yield Made(left_key, row.time, (row.row, None, False))
+            yield OutputRow(left_key, row.time, (row.row, None, False))
         elif tell:
-            yield Made(left_key, row.time, (None, None, True))
+            yield OutputRow(left_key, row.time, (None, None, True))

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pyspark.sql import DataFrame
 
 from orion.plan.relations import Distinct, Named, Settle
 from orion.plan.sources import ROWTIME, Window
-from orion.runtime import packing, rows
+from orion.runtime import letters, packing, rows
 from orion.runtime.operators import late
-from orion.runtime.operators.tasks import (
-    KEY,
-    NO_DATA,
-    TIME,
-    Arrived,
-    Late,
-    Made,
-    Operator,
-    Spread,
-    State,
-    arriving,
-    kept,
-)
+from orion.runtime.operators.late_count import count_late_rows
+from orion.runtime.operators.spread import KEY, TIME, Spread, arriving, kept
+from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
+from orion.runtime.state.state import State
 from orion.schema import quote
 
 _OUT = {"__out": "BINARY", "__gone": "BOOLEAN"}
@@ -34,22 +25,16 @@ class Visible(Operator):
     def __init__(self, ttl_ms: int | None = None) -> None:
         self.ttl_ms = ttl_ms
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         if row.row is not None or state.get(row.key) is not None:
-            state.put(row.key, None if row.row is None else row.time)
-            yield Made(row.key, row.time, (row.row, row.row is None))
+            due = None if self.ttl_ms is None or row.row is None else row.time + self.ttl_ms
+            state.put(row.key, None if row.row is None else row.time, due)
+            yield OutputRow(row.key, row.time, (row.row, row.row is None))
         if self.ttl_ms is not None:
-            if row.row is not None:
-                state.schedule(row.time + self.ttl_ms, row.key, max(1, self.ttl_ms // 64))
-            yield from self._expire(state, state.see(row.time), self.ttl_ms)
-
-    @staticmethod
-    def _expire(state: State, now: int, ttl_ms: int) -> Iterator[Made]:
-        for key in dict.fromkeys(state.due(now)):
-            changed = state.get(key)
-            if changed is not None and changed + ttl_ms <= now:
+            for key, _ in state.due(state.see(row.time)):
+                gone = state.get(key) + self.ttl_ms
                 state.put(key, None)
-                yield Made(key, changed + ttl_ms, (None, True))
+                yield OutputRow(key, gone, (None, True))
 
 
 class First(Operator):
@@ -62,9 +47,9 @@ class First(Operator):
         self.window = window
         self.keeps_late = keeps_late
 
-    def take(self, row: Arrived, state: State) -> Iterator[Made]:
+    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
         now = state.see(row.time)
-        for old in state.due(now):
+        for old, _ in state.due(now):
             state.put(old, None)
         start = row.time // self.window.size_ms * self.window.size_ms
         place = row.key + start.to_bytes(8, "big", signed=True)
@@ -72,13 +57,13 @@ class First(Operator):
         if closes <= now:
             bounds = (start, start + self.window.size_ms)
             why = late.reason([bounds], self.window.grace_ms, now) if self.keeps_late else None
-            yield Made(row.key, row.time, (None, False), Late(1, why, row.data[0] if self.keeps_late else None))
+            told = LateRows(1, why, row.data[0] if self.keeps_late else None)
+            yield OutputRow(row.key, row.time, (None, False), told)
             return
         if state.get(place) is not None:
             return
-        state.put(place, True)
-        state.schedule(closes, place, self.window.size_ms)
-        yield Made(row.key, row.time, (row.row, False))
+        state.put(place, True, closes)
+        yield OutputRow(row.key, row.time, (row.row, False))
 
 
 def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
@@ -87,13 +72,13 @@ def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
 
 
 def distinct(relation: Distinct, frame: DataFrame, spread: Spread, *, keeps_late: bool = False) -> DataFrame:
-    data = f"named_struct('late', {late.kept(frame)})" if keeps_late else NO_DATA
+    data = {"late": letters.letter_of_row(frame)} if keeps_late else {}
     given = _rows(frame, relation.columns, len(relation.columns), data)
     made = spread.apply(given, First(relation.window, keeps_late=keeps_late), _OUT)
-    return _shaped(late.told(made, keep=keeps_late), relation.columns, len(relation.columns))
+    return _shaped(count_late_rows(made), relation.columns, len(relation.columns))
 
 
-def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: str = NO_DATA) -> DataFrame:
+def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: Mapping[str, str] | None = None) -> DataFrame:
     every = [c.expr for c in columns]
     return arriving(frame, packing.packed(every[:keys]), kept(packing.packed(every)), data=data)
 
@@ -101,17 +86,19 @@ def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: str = N
 def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:
     """The row's columns again; of a deletion only those of the key are known."""
     types = [c.expr.type for c in columns]
+    good = f"{rows.BAD} IS NULL"
     frame = made.selectExpr(
         f"{packing.unpacked('__out', types)} AS __out",
-        f"{packing.unpacked(KEY, types[:keys])} AS __on",
+        f"{packing.unpacked(f'CASE WHEN {good} THEN {KEY} END', types[:keys])} AS __on",
         TIME,
         "__gone",
         rows.ORDER,
-        *late.carried(made),
+        rows.BAD,
+        rows.LETTER,
     )
     read = [
         f"{packing.column('__on' if at < keys else '__out', at, t)} AS {quote(c.name)}"
         for at, (c, t) in enumerate(zip(columns, types, strict=True))
     ]
-    told = (f"{TIME} AS {ROWTIME}", f"__gone AS {rows.DELETED}", rows.ORDER)
-    return frame.selectExpr(*read, *told, *late.carried(made))
+    told = (f"{TIME} AS {ROWTIME}", f"coalesce(__gone, FALSE) AS {rows.DELETED}", rows.ORDER, rows.BAD, rows.LETTER)
+    return frame.selectExpr(*read, *told)

@@ -113,7 +113,7 @@ def _pairs(value: Any) -> Any:
 
 
 def writer(type_: SqlType) -> Convert:
-    """What makes of a fold's result the value that Spark takes for the column."""
+    """What makes of a fold's result the value that Arrow takes for the column."""
     match type_:
         case Scalar.INTEGER | Scalar.BIGINT:
             # Folds count without bounds; what doesn't fit wraps around, as Java's numbers do.
@@ -128,7 +128,7 @@ def writer(type_: SqlType) -> Convert:
             return lambda value: [None if v is None else inner(v) for v in value]
         case Map(_, value_type):
             inner = writer(value_type)
-            return lambda value: {k: None if v is None else inner(v) for k, v in value.items()}
+            return lambda value: [(k, None if v is None else inner(v)) for k, v in value.items()]
         case Struct(fields):
             writers = [writer(f.type) for f in fields]
             names = [f.name for f in fields]

@@ -10,7 +10,7 @@ import pytest
 import benchmarks
 from benchmarks.contest import compiled
 from benchmarks.counted_plays import Plays
-from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation
+from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation, why_row_by_row
 
 SHARED = {
     *("__init__", "__main__", "contest", "counted_plays", "latency"),
@@ -45,11 +45,13 @@ def test_scripts_compile_and_write_where_they_are_told(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "keyed"), [("windowed_count", False), ("running_count", False), ("windowed_having", True)]
+    ("name", "windowed", "judged"),
+    [("windowed_count", True, False), ("running_count", False, False), ("windowed_having", True, True)],
 )
-def test_counts_run_in_the_operator_they_measure(name: str, keyed: bool) -> None:
+def test_counts_fold_a_batchs_rows_together_in_what_they_measure(name: str, windowed: bool, judged: bool) -> None:
     (aggregate,) = (r for r in operators(query(name).relation) if isinstance(r, Aggregate))
-    assert (aggregate.keyed is not None) is keyed
+    assert why_row_by_row(aggregate) is None
+    assert (aggregate.window is not None, aggregate.having is not None) == (windowed, judged)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from orion.errors import BindError
 from orion.ksql import ast
 from orion.ksql.aggregate_calls import bound_call
+from orion.ksql.functions import functions
 from orion.ksql.parser import Parser
 from orion.ksql.scope import Scope
 from orion.plan.relations import AggregateCall
@@ -33,12 +34,11 @@ COLUMNS: dict[str, SqlType] = {
 ORDERED = ["I", "L", "D", "N", "S", "Y", "DAY", "T", "TS"]
 
 
-def bound(text: str, *, value_format: str = "JSON", in_order: bool = False, **properties: str) -> AggregateCall:
+def bound(text: str, *, value_format: str = "JSON", **properties: str) -> AggregateCall:
     node = Parser(text).expression()
     assert isinstance(node, ast.Call)
     settings = {"ksql.functions." + name.replace("__", "."): value for name, value in properties.items()}
-    scope = Scope(COLUMNS)
-    return bound_call(node, "a0", scope, value_format=value_format, in_order=in_order, properties=settings)
+    return bound_call(node, "a0", Scope(COLUMNS), value_format=value_format, properties=settings)
 
 
 @pytest.mark.parametrize(
@@ -139,16 +139,53 @@ def test_a_flat_format_holds_no_nested_state() -> None:
         bound(text, value_format="DELIMITED")
 
 
-def test_spark_does_what_needs_no_order() -> None:
-    assert bound("SUM(N)").native == "CAST(coalesce(sum(`N`), 0) AS DECIMAL(6,2))"
-    assert bound("TOPK(I, 3)").native == "coalesce(max_by(`I`, `I`, 3), array())"
-    assert bound("LATEST_BY_OFFSET(I)").native is None
-    latest = bound("LATEST_BY_OFFSET(I, true)", in_order=True).native
-    assert latest == "max_by(`I`, if(`I` IS NULL, NULL, `ROWOFFSET`))"
-    assert latest == bound("LATEST_BY_OFFSET(I)", in_order=True).native
-    assert bound("EARLIEST_BY_OFFSET(I, false)", in_order=True).native == "min_by(`I`, `ROWOFFSET`)"
-    for text in ("LATEST_BY_OFFSET(I, 2)", "COLLECT_LIST(I)", "TOPK(I, L, 2)", "COUNT_DISTINCT(M)"):
-        assert bound(text, in_order=True).native is None
+def fold_rows(call: AggregateCall, rows: list[tuple[Any, ...]]) -> Any:
+    fold = functions()[call.function].fold
+    assert fold is not None
+    state = fold.zero(*call.parameters)
+    for row in rows:
+        state = fold.add(state, *row)
+    return fold.result(state)
+
+
+NUMBERS = [(3,), (1,), (2,), (3,)]
+PAIRS = [(3, 1), (1, 2), (3, 4), (2, 2)]
+TEXTS = [("a",), ("b",), (None,)]
+MANY = [(str(number),) for number in range(1001)]
+MAPS = [({"a": 1},), ({"b": 2},), ({"a": 1},)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "ordered"),
+    [
+        ("LATEST_BY_OFFSET(I)", NUMBERS[:2], True),
+        ("LATEST_BY_OFFSET(S, false)", TEXTS, True),
+        ("LATEST_BY_OFFSET(I, 2)", NUMBERS, True),
+        ("EARLIEST_BY_OFFSET(I)", NUMBERS[:2], True),
+        ("EARLIEST_BY_OFFSET(I, 2, true)", NUMBERS, True),
+        ("COLLECT_LIST(I)", NUMBERS[:3], True),
+        ("COLLECT_SET(S)", TEXTS, True),
+        ("HISTOGRAM(S)", MANY, True),
+        ("TOPK_FREQUENT(S, 2)", TEXTS, True),
+        ("TOPK(I, L, 2)", PAIRS, True),
+        ("TOPK(I, 3)", NUMBERS, False),
+        ("TOPKDISTINCT(I, 2)", NUMBERS, False),
+        ("COUNT_DISTINCT(M)", MAPS, False),
+        ("ATTR(I)", NUMBERS, False),
+        ("COUNT(S)", TEXTS, False),
+        ("SUM(I)", NUMBERS, False),
+        ("AVG(I)", NUMBERS, False),
+        ("MIN(I)", NUMBERS, False),
+        ("MAX(I)", NUMBERS, False),
+        ("CORRELATION(I, L)", PAIRS, False),
+    ],
+)
+def test_a_call_is_ordered_when_the_same_rows_in_another_order_come_to_something_else(
+    text: str, rows: list[tuple[Any, ...]], ordered: bool
+) -> None:
+    call = bound(text)
+    assert call.ordered is ordered
+    assert (fold_rows(call, rows) != fold_rows(call, rows[::-1])) is ordered
 
 
 def test_a_property_limits_what_is_gathered() -> None:

@@ -88,13 +88,19 @@ def test_another_source_makes_another_query(source: str) -> None:
     assert fingerprint(query(count, source)) != fingerprint(query(count))
 
 
-def test_the_reason_for_an_operator_is_words_and_the_operator_is_meaning() -> None:
+def test_when_changes_are_told_and_groups_forgotten_is_meaning() -> None:
     one = query(HAVING)
-    assert isinstance(one.relation, Aggregate)
-    reworded = replace(one, relation=replace(one.relation, keyed="other words"))
-    native = replace(one, relation=replace(one.relation, keyed=None))
-    assert fingerprint(reworded) == fingerprint(one)
-    assert fingerprint(native) != fingerprint(one)
+    made = one.relation
+    assert isinstance(made, Aggregate)
+    others = (replace(made, final=True), replace(made, each=True), replace(made, ttl_ms=1000))
+    assert len({fingerprint(replace(one, relation=relation)) for relation in (made, *others)}) == 4
+
+
+def test_the_number_of_tasks_is_meaning_and_none_said_is_one_of_its_own() -> None:
+    one = query(COUNT)
+    assert one.tasks == 0
+    counted = [fingerprint(replace(one, tasks=tasks)) for tasks in (0, 1, 16)]
+    assert len(set(counted)) == 3
 
 
 def replace_query(running: Query, statement: str) -> ReplaceQuery:

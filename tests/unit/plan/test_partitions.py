@@ -54,13 +54,14 @@ def test_streams(select: str, bond: Bond) -> None:
         # A row that a window takes for late is left out of it.
         ("SELECT b, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY b", Bond.ORDER),
         ("SELECT b, COUNT(*) AS n FROM s WINDOW SESSION (1 MINUTE) GROUP BY b", Bond.ORDER),
-        # By something else than the key rows come from all partitions anyway, and are taken as they arrive.
+        # What comes first or last, or stands in the order of arrival, hangs on it; by the key as by anything else.
         ("SELECT b, LATEST_BY_OFFSET(a) AS n FROM s GROUP BY b", Bond.ORDER),
         ("SELECT b, COLLECT_LIST(a) AS n FROM s GROUP BY b", Bond.ORDER),
-        # By the key Spark's own aggregation compares offsets; the keyed operator doesn't.
-        ("SELECT k, LATEST_BY_OFFSET(a) AS n FROM s GROUP BY k", Bond.OFFSET),
-        ("SELECT k, EARLIEST_BY_OFFSET(a) AS n, COUNT(*) AS m FROM s WHERE a > 1 GROUP BY k", Bond.OFFSET),
-        ("SELECT k, LATEST_BY_OFFSET(a) AS n FROM s GROUP BY k HAVING COUNT(*) > 1", Bond.ORDER),
+        ("SELECT k, LATEST_BY_OFFSET(a) AS n FROM s GROUP BY k", Bond.ORDER),
+        ("SELECT k, COUNT(*) AS m, EARLIEST_BY_OFFSET(a) AS n FROM s WHERE a > 1 GROUP BY k", Bond.ORDER),
+        ("SELECT b, TOPK_FREQUENT(a, 2) AS n FROM s GROUP BY b", Bond.ORDER),
+        ("SELECT b, TOPK(a, k, 2) AS n FROM s GROUP BY b", Bond.ORDER),
+        ("SELECT b, TOPK(a, 2) AS n, TOPKDISTINCT(a, 2) AS m, ATTR(a) AS o FROM s GROUP BY b", Bond.KEY),
     ],
 )
 def test_aggregates(select: str, bond: Bond) -> None:

@@ -14,7 +14,6 @@ from orion.errors import Conflict
 from orion.runtime.checkpoint import Checkpoint, Identity, sweep
 from orion.runtime.inputs import Input
 
-PARTITIONS = 2
 LAST = 3
 
 
@@ -35,8 +34,6 @@ def plan(folder: Path, batch: int, *sources: str) -> None:
 
 def commit(folder: Path, batch: int) -> None:
     put(folder / "commits" / str(batch), 'v1\n{"nextBatchWatermarkMs":0}')
-    for partition in range(PARTITIONS):
-        put(folder / "state/0" / str(partition) / f"{batch + 1}.changelog", "changes")
 
 
 def identity(stateful: bool = True) -> Identity:
@@ -51,8 +48,7 @@ def folder(tmp_path: Path) -> Path:
     for batch in range(LAST + 1):
         plan(made, batch)
         commit(made, batch)
-    stores = [{"storeName": "default", "numColsPrefixKey": 0, "numPartitions": PARTITIONS}]
-    put(made / "state/0/_metadata/metadata", "v1\n" + json.dumps({"operatorInfo": {}, "stateStoreInfo": stores}))
+    put(made / "tasks/0/0/data.mdb", "a local copy of the state")
     Checkpoint(made).note(identity())
     return made
 
@@ -131,7 +127,13 @@ def test_one_that_stopped_within_its_first_batch_is_trusted(tmp_path: Path) -> N
 def test_what_spark_does_not_need_may_be_gone(folder: Path) -> None:
     (folder / "offsets/0").write_bytes(b"")
     (folder / "commits/0").unlink()
-    shutil.rmtree(folder / "state/0/_metadata")
+    Checkpoint(folder).verify(LAST)
+
+
+def test_local_copies_of_the_state_may_be_damaged_or_gone(folder: Path) -> None:
+    (folder / "tasks/0/0/data.mdb").write_bytes(b"")
+    Checkpoint(folder).verify(LAST)
+    shutil.rmtree(folder / "tasks")
     Checkpoint(folder).verify(LAST)
 
 
@@ -139,28 +141,6 @@ def test_files_without_checksums_are_taken_as_they_are(folder: Path) -> None:
     for file in folder.rglob(".*.crc"):
         file.unlink()
     Checkpoint(folder).verify(LAST)
-
-
-@pytest.mark.parametrize("whole", ["4.zip", "3.zip", "3_5f3c.zip", "2.snapshot"])
-def test_a_whole_version_stands_for_the_changelogs_before_it(folder: Path, whole: str) -> None:
-    for partition in range(PARTITIONS):
-        store = folder / "state/0" / str(partition)
-        put(store / whole, "all")
-        for batch in range(1, int(whole[0]) + 1):
-            (store / f"{batch}.changelog").unlink()
-    Checkpoint(folder).verify(LAST)
-
-
-def test_stores_with_names_of_their_own(folder: Path) -> None:
-    for partition in range(PARTITIONS):
-        store = folder / "state/0" / str(partition)
-        for name in ("left", "right"):
-            shutil.copytree(store, folder / "copy" / str(partition) / name)
-        shutil.rmtree(store)
-    shutil.copytree(folder / "copy", folder / "state/0", dirs_exist_ok=True)
-    Checkpoint(folder).verify(LAST)
-    (folder / "state/0/1/right/4.changelog").unlink()
-    assert "F/state/0/1/right lacks version 4" in refusal(folder)
 
 
 # ---- what is refused -------------------------------------------------------------------------------------------------
@@ -216,11 +196,6 @@ def change(folder: Path) -> None:
         (lose("commits"), "F has lost entries: the last batch that was planned is 3, and no batch is done"),
         (empty("commits/3"), "F/commits/3 is empty"),
         (halve("commits/3"), "F/commits/3 is cut off"),
-        (lose("state"), "F/state is gone, though the query needs its version 4"),
-        (lose("state/0/1"), "F/state/0/1 lacks version 1"),
-        (lose("state/0/0/4.changelog"), "F/state/0/0 lacks version 4, of the 4"),
-        (lose("state/0/0/2.changelog"), "F/state/0/0 lacks version 2, of the 4"),
-        (empty("state/0/1/4.changelog"), "F/state/0/1 has an empty changelog of version 4"),
     ],
 )
 def test_damage_is_refused_by_name(folder: Path, damage: Callable[[Path], None], said: str) -> None:
@@ -239,20 +214,6 @@ def test_a_commit_without_its_second_line_is_refused(folder: Path) -> None:
     assert "F/commits/3 is cut off" in refusal(folder)
 
 
-def test_an_empty_whole_version_is_refused(folder: Path) -> None:
-    (folder / "state/0/0/4.zip").touch()
-    assert "F/state/0/0 has an empty version 4" in refusal(folder)
-
-
-def test_operators_of_orions_own_note_their_partitions_elsewhere(folder: Path) -> None:
-    noted = folder / "state/0/_metadata"
-    put(noted / "v2/0", (noted / "metadata").read_text().replace("v1", "v2"))
-    (noted / "metadata").unlink()
-    Checkpoint(folder).verify(LAST)
-    shutil.rmtree(folder / "state/0/1")
-    assert "F/state/0/1 lacks version 1" in refusal(folder)
-
-
 def test_more_than_the_last_commit_can_not_be_missing(folder: Path) -> None:
     (folder / "commits/3").unlink()
     Checkpoint(folder).verify(LAST)
@@ -269,7 +230,9 @@ def test_an_emptied_folder_is_refused_by_what_else_is_known(folder: Path) -> Non
     for log in ("offsets", "commits"):
         shutil.rmtree(folder / log)
     assert "F/offsets holds nothing, though batch 3 has been written" in refusal(folder)
-    assert "F/offsets holds nothing, though there is state" in refusal(folder, None)
+    Checkpoint(folder).verify(
+        None
+    )  # state is written with the ledger's own entry: where that is none, a copy says nothing
 
 
 def test_an_older_copy_is_refused(folder: Path) -> None:

@@ -8,34 +8,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orion.plan.relations import AggregateCall, Expr
+from orion.plan.relations import Aggregate, AggregateCall, Expr, Union, why_row_by_row
 from orion.plan.sources import Window, WindowKind
-from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, Retraction
-from orion.runtime.operators.tasks import Arrived, Late, Made, State, run
+from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folding, Folds, Retraction
+from orion.runtime.operators.tasks import InputRow, LateRows, OutputRow
+from orion.runtime.state.state import MemoryStore
 from orion.schema import Scalar
-from tests.unit.runtime.test_joins import Memory, made
+from tests.unit.runtime.test_joins import made, take_batch
 
-COUNT = AggregateCall("n", "COUNT", (), (), Scalar.BIGINT, None)
-SUM = AggregateCall("s", "SUM", (Expr("x", Scalar.BIGINT, "x"),), (), Scalar.BIGINT, None)
+COUNT = AggregateCall("n", "COUNT", (), (), Scalar.BIGINT)
+SUM = AggregateCall("s", "SUM", (Expr("x", Scalar.BIGINT, "x"),), (), Scalar.BIGINT)
 TUMBLING = Window(WindowKind.TUMBLING, 10, 10, 5)
 HOPPING = Window(WindowKind.HOPPING, 30, 10, 100)
 SESSION = Window(WindowKind.SESSION, 10, 10, 1000)
 
 
 def count(window: Window | None = None, **how: Any) -> Aggregator:
-    return Aggregator(Folds((COUNT,)), window, **{"each": True, **how})
+    return Aggregator(Folding(Folds((COUNT,)), window, **{"each": True, "tells_before": True, **how}))
 
 
-def at(key: str, *times: int) -> list[Arrived]:
-    return [Arrived(key.encode(), None, time) for time in times]
+def at(key: str, *times: int) -> list[InputRow]:
+    return [InputRow(key.encode(), None, time) for time in times]
 
 
-def told(found: list[Made]) -> list[tuple[str, int, int, int | None]]:
+def told(found: list[OutputRow]) -> list[tuple[str, int, int, int | None]]:
     results = [m for m in found if m.late is None]
-    return [(m.key.decode(), m.values[0], m.values[1], m.values[3] and m.values[3]["n"]) for m in results]
+    return [(m.key.decode(), m.values[0], m.values[1], m.values[4] if m.values[3] else None) for m in results]
 
 
-def late(found: list[Made]) -> list[Late]:
+def late(found: list[OutputRow]) -> list[LateRows]:
     return [m.late for m in found if m.late is not None]
 
 
@@ -45,7 +46,7 @@ def test_every_row_is_a_change() -> None:
 
 def test_a_batch_may_be_one_change_with_what_was_before_it() -> None:
     found = made(count(each=False), at("a", 1, 2, 3, 4), batch=2)
-    assert [(m.values[2] and m.values[2]["n"], m.values[3]["n"], m.time) for m in found] == [(None, 2, 2), (2, 4, 4)]
+    assert [(m.values[5], m.values[4], m.time) for m in found] == [(None, 2, 2), (2, 4, 4)]
 
 
 def test_late_is_judged_by_the_stream_not_by_the_batch() -> None:
@@ -65,10 +66,10 @@ def test_rows_too_late_for_their_window_are_counted(batch: int) -> None:
 
 
 def test_a_late_row_that_is_kept_comes_out_with_the_reason() -> None:
-    rows = [Arrived(b"a", row, time) for row, time in ((b"one", 1), (b"two", 15), (b"three", 9))]
+    rows = [InputRow(b"a", row, time) for row, time in ((b"one", 1), (b"two", 15), (b"three", 9))]
     (found,) = [m for m in made(count(TUMBLING, keeps_late=True), rows) if m.late is not None]
     assert (found.key, found.time) == (b"a", 9)
-    assert found.late == Late(
+    assert found.late == LateRows(
         1,
         "the window from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.010Z was closed: "
         "the stream had come to 1970-01-01T00:00:00.015Z, and its grace is 5 ms",
@@ -78,7 +79,7 @@ def test_a_late_row_that_is_kept_comes_out_with_the_reason() -> None:
 
 def test_a_row_that_some_of_its_windows_still_take_is_late_once() -> None:
     hopping = Window(WindowKind.HOPPING, 30, 10, 0)
-    found = made(count(hopping, keeps_late=True), [Arrived(b"a", b"r", time) for time in (45, 29)])
+    found = made(count(hopping, keeps_late=True), [InputRow(b"a", b"r", time) for time in (45, 29)])
     assert told(found)[-1] == ("a", 20, 50, 2)
     (one,) = late(found)
     assert "from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:00.030Z (and 1 more) was closed" in (one.why or "")
@@ -99,9 +100,9 @@ def test_a_row_falls_into_every_window_that_covers_it() -> None:
 
 
 def test_closed_windows_are_forgotten() -> None:
-    shelf = Memory()
-    list(run(count(TUMBLING), at("a", *range(0, 1000, 10)), State(shelf)))
-    assert len(shelf.blobs) < 12
+    store = MemoryStore()
+    take_batch(count(TUMBLING), at("a", *range(0, 1000, 10)), store)
+    assert len(store.blobs) == 3  # two windows that still take rows, and the clock
 
 
 @pytest.mark.parametrize("batch", [1, 3, 10])
@@ -135,19 +136,30 @@ def test_sessions_end_as_runs_of_near_times(times: list[int], batch: int) -> Non
     assert kept == {(r[0], r[-1]): len(r) for r in runs}
 
 
+@pytest.mark.parametrize("window", [None, TUMBLING, HOPPING, SESSION])
+@pytest.mark.parametrize(
+    "how", [{}, {"each": True}, {"final": True}, {"ttl_ms": 64}, {"of_table": True}], ids=lambda how: "".join(how)
+)
+def test_rows_are_folded_together_where_explain_says_so(window: Window | None, how: dict[str, Any]) -> None:
+    key = (Expr("k", Scalar.STRING, "k"),)
+    told = how | {"of_table": key if "of_table" in how else ()}
+    relation = Aggregate(Union(()), (), (COUNT,), window, None, (), **told)
+    assert Folding(Folds((COUNT,)), window, **how).by_columns is (why_row_by_row(relation) is None)
+
+
 def test_a_table_takes_back_what_its_rows_gave() -> None:
-    sums = Aggregator(Folds((SUM,)), None, each=True, of_table=True)
+    sums = Aggregator(Folding(Folds((SUM,)), None, each=True, of_table=True))
     one, two = {"d0": 5}, {"d0": 7}
     rows = [
-        Arrived(b"g", None, 1, GIVE, (one, None)),
-        Arrived(b"g", None, 2, BOTH, (two, one)),
-        Arrived(b"g", None, 3, UNDO, (None, two)),
+        InputRow(b"g", None, 1, GIVE, (one, None)),
+        InputRow(b"g", None, 2, BOTH, (two, one)),
+        InputRow(b"g", None, 3, UNDO, (None, two)),
     ]
-    assert [m.values[3]["s"] for m in made(sums, rows)] == [5, 7, 0]
+    assert [m.values[4] for m in made(sums, rows)] == [5, 7, 0]
 
 
 def test_retraction_remembers_a_row_until_it_is_deleted() -> None:
-    rows = [Arrived(b"k", row, n) for n, row in enumerate((b"a", b"b", None, None))]
+    rows = [InputRow(b"k", row, n) for n, row in enumerate((b"a", b"b", None, None))]
     assert [m.values for m in made(Retraction(), rows)] == [(None, b"a"), (b"a", b"b"), (b"b", None)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -78,18 +79,14 @@ def test_what_was_read_may_be_deleted_and_what_is_not_known_is_no_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bond", "fatal", "said"),
-    [
-        (Bond.KEY, False, "Its results stay right"),
-        (Bond.ORDER, False, "by their timestamps"),
-        (Bond.OFFSET, True, "It would keep old values"),
-    ],
+    ("bond", "said"),
+    [(Bond.KEY, "Its results stay right"), (Bond.ORDER, "by their timestamps")],
 )
-def test_partitions_that_were_added(bond: Bond, fatal: bool, said: str) -> None:
+def test_partitions_that_were_added(bond: Bond, said: str) -> None:
     reads = Inputs(READS.query, READS.topics, {"a": bond}, READS.resume)
     found = trouble(reads, seen(topic("a", 6)), AT, FIRST)
     assert found is not None
-    assert (found.code, found.fatal, found.acceptable) == ("PARTITIONS_ADDED", fatal, not fatal)
+    assert (found.code, found.fatal, found.acceptable) == ("PARTITIONS_ADDED", False, True)
     assert "Topic a has 6 partitions and had 2 when CTAS_T_1 started" in found.message
     assert said in found.message
 
@@ -100,7 +97,7 @@ def test_partitions_do_not_matter_to_rows_that_stand_for_themselves() -> None:
 
 
 def test_the_worst_is_told() -> None:
-    reads = Inputs(READS.query, READS.topics, {"a": Bond.KEY, "b": Bond.OFFSET})
+    reads = Inputs(READS.query, READS.topics, {"a": Bond.KEY, "b": Bond.ORDER}, READS.resume)
     grown = seen(topic("a", 6))
     lost = {"a": {0: 0, 1: 0}, "b": {0: 6}}
     assert [t and t.code for t in (trouble(reads, grown, AT, FIRST), trouble(reads, grown, AT, lost))] == [
@@ -109,7 +106,7 @@ def test_the_worst_is_told() -> None:
     ]
     worst = trouble(reads, seen(topic("b", 2)), AT, {"a": {0: 11}})
     assert worst is not None
-    assert not worst.acceptable
+    assert (worst.code, worst.fatal) == ("OFFSETS_GONE", True)
     gone = trouble(reads, {"a": topic("a", 6)}, AT, lost)
     assert gone is not None
     assert gone.code == "TOPIC_GONE"
@@ -180,7 +177,8 @@ class AtOnce:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(threading, "Thread", AtOnce)
+    # Not for all modules: the log's thread, where a test before has it set up, would run here and never end.
+    monkeypatch.setattr(module, "threading", SimpleNamespace(Lock=threading.Lock, Thread=AtOnce))
     return clock
 
 

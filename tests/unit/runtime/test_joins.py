@@ -1,51 +1,45 @@
-"""Joins a row at a time, over state that is pickled between batches as Spark's would be."""
+"""Joins a row at a time, over state that is written between batches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orion.plan.relations import JoinType, Within
+from orion.runtime.operators.arrival import arrival_order
 from orion.runtime.operators.joins import LEFT, RIGHT, Serve, StreamStream, StreamTable, Subscribe, TableTable
-from orion.runtime.operators.tasks import Arrived, Made, Operator, State, in_order_of_arrival, run
+from orion.runtime.operators.tasks import InputRow, Operator, OutputRow, run_rows
+from orion.runtime.state.state import MemoryStore, State
 
 
-class Memory:
-    """A shelf in memory."""
-
-    def __init__(self) -> None:
-        self.blobs: dict[bytes, bytes] = {}
-
-    def load(self, key: bytes) -> bytes | None:
-        return self.blobs.get(key)
-
-    def save(self, key: bytes, blob: bytes | None) -> None:
-        if blob is None:
-            self.blobs.pop(key, None)
-        else:
-            self.blobs[key] = blob
-
-
-def made(operator: Operator, rows: Iterable[Arrived], *, batch: int = 1) -> list[Made]:
+def made(operator: Operator, rows: Iterable[InputRow], *, batch: int = 1) -> list[OutputRow]:
     """What the operator makes of the rows, in batches of a size: the size must not matter."""
-    shelf, found, given_rows = Memory(), [], list(rows)
+    store, found, given_rows = MemoryStore(), [], list(rows)
     for at in range(0, len(given_rows), batch):
-        found += [m for _, m in run(operator, given_rows[at : at + batch], State(shelf))]
+        found += take_batch(operator, given_rows[at : at + batch], store)
     return found
 
 
-def left(key: str, row: str | None, time: int) -> Arrived:
-    return Arrived(key.encode(), None if row is None else row.encode(), time, LEFT)
+def take_batch(operator: Operator, rows: Iterable[InputRow], store: MemoryStore) -> list[OutputRow]:
+    state = State(store)
+    found = [m for _, m in run_rows(operator, rows, state)]
+    store.apply(state.changes())
+    return found
 
 
-def right(key: str, row: str | None, time: int) -> Arrived:
-    return Arrived(key.encode(), None if row is None else row.encode(), time, RIGHT)
+def left(key: str, row: str | None, time: int) -> InputRow:
+    return InputRow(key.encode(), None if row is None else row.encode(), time, LEFT)
 
 
-def pairs(found: list[Made]) -> list[tuple[bytes | None, bytes | None, int]]:
+def right(key: str, row: str | None, time: int) -> InputRow:
+    return InputRow(key.encode(), None if row is None else row.encode(), time, RIGHT)
+
+
+def pairs(found: list[OutputRow]) -> list[tuple[bytes | None, bytes | None, int]]:
     return [(m.values[0], m.values[1], m.time) for m in found]
 
 
@@ -86,12 +80,12 @@ def test_a_patient_row_that_found_a_partner_is_not_told_alone() -> None:
 
 
 def test_old_rows_are_forgotten() -> None:
-    shelf = Memory()
+    store = MemoryStore()
     join = StreamStream(JoinType.INNER, Within(10, 10, 0, patient=False))
-    list(run(join, [left(str(n), "l", n) for n in range(5)], State(shelf)))
-    before = len(shelf.blobs)
-    list(run(join, [left("new", "l", 10_000), right("new", "r", 10_000)], State(shelf)))
-    assert len(shelf.blobs) < before
+    take_batch(join, [left(str(n), "l", n) for n in range(5)], store)
+    before = len(store.blobs)
+    take_batch(join, [left("new", "l", 10_000), right("new", "r", 10_000)], store)
+    assert len(store.blobs) < before
 
 
 times = st.integers(0, 60)
@@ -103,7 +97,7 @@ events = st.lists(st.tuples(st.sampled_from((LEFT, RIGHT)), keys, times), max_si
 def test_an_inner_join_is_all_pairs_near_enough_whatever_the_batches(
     drawn: list[tuple[int, str, int]], batch: int
 ) -> None:
-    rows = [Arrived(k.encode(), f"{n}".encode(), t, side) for n, (side, k, t) in enumerate(drawn)]
+    rows = [InputRow(k.encode(), f"{n}".encode(), t, side) for n, (side, k, t) in enumerate(drawn)]
     found = sorted((m.values[0], m.values[1]) for m in made(StreamStream(JoinType.INNER, EAGER), rows, batch=batch))
     wanted = sorted(
         (a.row, b.row)
@@ -127,7 +121,7 @@ changes = st.lists(st.tuples(st.sampled_from((LEFT, RIGHT)), keys, st.none() | s
 def test_what_a_table_join_ends_with_is_the_join_of_what_the_tables_end_with(
     drawn: list[tuple[int, str, str | None]], kind: JoinType, batch: int
 ) -> None:
-    rows = [Arrived(k.encode(), v.encode() if v else None, n, side) for n, (side, k, v) in enumerate(drawn)]
+    rows = [InputRow(k.encode(), v.encode() if v else None, n, side) for n, (side, k, v) in enumerate(drawn)]
     shown = {m.key: m.values[:2] for m in made(TableTable(kind), rows, batch=batch) if not m.values[2]}
     gone = {m.key for m in made(TableTable(kind), rows, batch=batch)[-1:] if m.values[2]}
     result: dict[bytes, tuple[bytes | None, bytes | None]] = {}
@@ -166,7 +160,7 @@ right_changes = st.tuples(
 def test_a_foreign_key_join_ends_with_the_join_of_the_tables(
     drawn: list[tuple[int, str, tuple[str, str | None] | None]], kind: JoinType
 ) -> None:
-    subscribe, serve = State(Memory()), State(Memory())
+    subscribe, serve = MemoryStore(), MemoryStore()
     result: dict[bytes, tuple[bytes | None, bytes | None]] = {}
     lefts: dict[bytes, tuple[bytes, bytes]] = {}
     rights: dict[bytes, bytes] = {}
@@ -175,16 +169,16 @@ def test_a_foreign_key_join_ends_with_the_join_of_the_tables(
         if side == RIGHT:
             row = value[0].encode() if value else None
             rights.pop(name, None) if row is None else rights.update({name: row})
-            arrived = [Arrived(name, row, n, RIGHT)]
+            arrived = [InputRow(name, row, n, RIGHT)]
         else:
             foreign = value[1].encode() if value and value[1] else None
             content = f"{key}{n}".encode() if value else None
             lefts.pop(name, None) if content is None or foreign is None else lefts.update({name: (content, foreign)})
-            told = run(Subscribe(kind), [Arrived(name, content, n, LEFT, (foreign,))], subscribe)
+            told = take_batch(Subscribe(kind), [InputRow(name, content, n, LEFT, (foreign,))], subscribe)
             arrived = [
-                Arrived(m.key, m.values[1], m.time, LEFT, (m.values[0], m.values[2], m.values[3])) for _, m in told
+                InputRow(m.key, m.values[1], m.time, LEFT, (m.values[0], m.values[2], m.values[3])) for m in told
             ]
-        for _, m in run(Serve(kind), arrived, serve):
+        for m in take_batch(Serve(kind), arrived, serve):
             if m.values[2]:
                 result.pop(m.key, None)
             else:
@@ -202,10 +196,33 @@ def _order(time: int, lane: int, offset: int) -> bytes:
 
 
 def test_partitions_are_read_together_and_each_in_its_own_order() -> None:
-    found = [
-        Arrived(b"a2", None, 0, order=_order(5, 1, 2)),  # older than what stands before it in its partition
-        Arrived(b"b1", None, 0, order=_order(8, 2, 1)),
-        Arrived(b"a1", None, 0, order=_order(10, 1, 1)),
-        Arrived(b"b2", None, 0, order=_order(12, 2, 2)),
-    ]
-    assert [row.key for row in in_order_of_arrival(found)] == [b"b1", b"a1", b"a2", b"b2"]
+    found = {
+        "a2": _order(5, 1, 2),  # older than what stands before it in its partition
+        "b1": _order(8, 2, 1),
+        "a1": _order(10, 1, 1),
+        "b2": _order(12, 2, 2),
+    }
+    ordered = [list(found)[at] for at in arrival_order(pa.array(found.values(), pa.binary()))]
+    assert ordered == ["b1", "a1", "a2", "b2"]
+
+
+places = st.tuples(st.integers(0, 20), st.integers(0, 2), st.integers(0, 10), st.lists(st.integers(0, 3), max_size=2))
+
+
+@given(st.lists(places, unique_by=lambda p: (p[1], p[2], tuple(p[3])), max_size=20))
+def test_the_order_of_arrival_is_that_of_partitions_read_together(
+    drawn: list[tuple[int, int, int, list[int]]],
+) -> None:
+    orders = [_order(*p[:3]) + b"".join(n.to_bytes(4, "big") for n in p[3]) for p in drawn]
+    queues: dict[bytes, list[bytes]] = {}
+    for order in sorted(orders, key=lambda o: o[8:].ljust(24, b"\0")):
+        queues.setdefault(order[8:16], []).append(order)
+    wanted = []
+    reached = dict.fromkeys(queues, b"")
+    while any(queues.values()):
+        lane = min((max(q[0][:8], reached[at]), at) for at, q in queues.items() if q)[1]
+        reached[lane] = max(reached[lane], queues[lane][0][:8])
+        wanted.append(queues[lane].pop(0))
+    found = [orders[at] for at in arrival_order(pa.array(orders, pa.binary()))]
+    lengths = {len(order) for order in orders}
+    assert [o[:24] for o in found] == [o[:24] for o in wanted] if len(lengths) > 1 else found == wanted

@@ -43,12 +43,6 @@ def test_a_restarted_query_goes_on_counting_though_its_batch_numbers_come_again(
     assert (progress.rows_in, progress.batches) == (14, 2)
 
 
-def test_a_query_that_reads_each_record_twice_counts_it_once() -> None:
-    progress = Progress(scans=2)
-    progress.take(report(0, 10))
-    assert progress.rows_in == 5
-
-
 def test_an_idle_report_changes_no_total_and_isnt_taken_for_the_batch_that_it_is_numbered_as() -> None:
     progress = Progress()
     idle = {"durationMs": {"triggerExecution": 3, "latestOffset": 3}}
@@ -128,13 +122,14 @@ def test_a_topic_that_is_scanned_twice_stands_where_the_slower_scan_stands() -> 
         assert progress.offsets == {"t": {0: 0, 1: 3}}
 
 
-def test_late_rows_are_those_behind_sparks_watermark_and_those_that_operators_tell() -> None:
+def test_late_rows_are_those_that_operators_tell() -> None:
     progress = Progress()
-    states = [{"numRowsDroppedByWatermark": 2}, {"numRowsDroppedByWatermark": 1}, {}]
+    states = [{"numRowsDroppedByWatermark": 2}]
     observed = {"late_0": {"late": 4}, "late_1": {"late": 0}, "other": {"else": 7}}
     progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
     progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
     progress.take(report(1, 10) | {"observedMetrics": {"late_0": None}})
+    progress.take(report(2, 10) | {"observedMetrics": {"late_0": {"late": 1}, "late_1": {"late": 2}}})
     assert progress.late == 7
 
 

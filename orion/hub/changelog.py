@@ -1,0 +1,114 @@
+"""Changelog topics: compacted, a partition for each task of an operator; the fold of a partition is the task's state.
+
+They are written by the slots' own transactions (orion.hub.transactions) and read when a local copy is to be made anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, TopicPartition
+
+from orion.errors import ExternalError
+from orion.hub import topics
+from orion.hub.broker_settings import ANY_TIME
+from orion.hub.kafka import Kafka
+from orion.hub.kafka_errors import Subject, translate, translated
+
+# How long the broker keeps a tombstone: a copy that has not been read on for longer may have missed one.
+TOMBSTONES_MS = 7 * 86_400_000
+_CONFIG = {
+    "cleanup.policy": "compact",
+    "delete.retention.ms": str(TOMBSTONES_MS),
+    # The segment that is written to is never compacted.
+    "segment.bytes": str(64 << 20),
+    # A record may be as large as a state is.
+    "max.message.bytes": str(128 << 20),
+    "message.timestamp.after.max.ms": ANY_TIME,
+}
+_CHUNK = 10_000
+_SILENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Changelog:
+    """A topic, by its id too: one that was made anew under the same name is another."""
+
+    topic: str
+    topic_id: str
+    partitions: int
+
+
+def changelog_name(service: str, query: str, incarnation: str, operator: int) -> str:
+    return f"_{service}-{query}-{incarnation}-{operator}-changelog"
+
+
+def find_changelogs(kafka: Kafka, names: Sequence[str]) -> dict[str, Changelog]:
+    """Those of the topics that there are."""
+    found = kafka.present(names)
+    return {name: Changelog(name, topic.topic_id, topic.partitions) for name, topic in found.items()}
+
+
+def create_changelogs(kafka: Kafka, names: Sequence[str], partitions: int) -> dict[str, Changelog]:
+    for name in names:
+        kafka.create_topic(name, partitions, config=_CONFIG, exist_ok=True)
+    return find_changelogs(kafka, names)
+
+
+def delete_changelogs(kafka: Kafka, names: Sequence[str]) -> None:
+    for name in find_changelogs(kafka, names):
+        kafka.delete_topic(name, missing_ok=True)
+
+
+def committed_end(kafka: Kafka, topic: str, partition: int, patience_s: float = 0.0) -> int | None:
+    """Where a partition ends once no transaction is open on it; None while one is.
+
+    A commit is answered before its marks stand in every partition, so this may take a moment.
+    """
+    until = time.monotonic() + patience_s
+    while True:
+        with translated(Subject(kafka.bootstrap, topic)):
+            end = topics.offsets(kafka.admin, topic, topics.END, [partition])[partition]
+            committed = topics.offsets(kafka.admin, topic, topics.END, [partition], committed=True)[partition]
+        if end == committed:
+            return end
+        if time.monotonic() > until:
+            return None
+        time.sleep(0.005)
+
+
+def read_changelog(
+    kafka: Kafka, topic: str, partition: int, start: int, end: int
+) -> Iterator[tuple[int, list[tuple[bytes, bytes | None]]]]:
+    """The records of a partition from an offset to another, in chunks, each with where it ends."""
+    if start >= end:
+        return
+    subject = Subject(kafka.bootstrap, topic)
+    # Room for large chunks: a restore is as quick as the broker is.
+    settings = {"enable.partition.eof": True, "fetch.wait.max.ms": 20, "queued.max.messages.kbytes": 65_536}
+    consumer = kafka.consumer(None, **settings)
+    try:
+        with translated(subject):
+            consumer.assign([TopicPartition(topic, partition, start)])
+            heard = time.monotonic()
+            while start < end:
+                records: list[tuple[bytes, bytes | None]] = []
+                at_end = False
+                for message in consumer.consume(_CHUNK, 0.2):
+                    error, offset = message.error(), message.offset() or 0
+                    if error is None:
+                        records.append((message.key() or b"", message.value()))
+                        start = offset + 1
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        at_end, start = True, max(start, offset)
+                    elif not error.retriable():
+                        raise translate(error, subject)
+                if records or at_end:
+                    heard = time.monotonic()
+                    yield start, records
+                elif time.monotonic() - heard > _SILENCE_S:
+                    raise ExternalError("CHANGELOG_UNREADABLE", f"{topic}/{partition} can't be read on from {start}.")
+    finally:
+        consumer.close()

@@ -1,0 +1,146 @@
+"""Checkpoint folders made anew, from what slots have noted of the last batch in Kafka (orion.hub.ledger).
+
+Spark goes by what a checkpoint says, whoever wrote it: one that ends with batch 7 planned, from where batch 6 ended,
+has it run batch 7 over exactly that range. Slots that have written it find their note and write nothing. So for a query
+whose state isn't Spark's, the folder is scratch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orion.hub.ledger import LedgerNote, Ranges
+
+_VERSION = "v1"
+Offsets = dict[str, dict[int, int]]
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """A batch as a checkpoint has it: from where to where each scan of the query reads in it."""
+
+    batch: int
+    sources: tuple[Ranges, ...]
+    is_done: bool  # the group says that it was, in all its slots
+    topic_ids: Mapping[str, str]
+
+
+def read_ranges(folder: Path, batch: int) -> tuple[Ranges, ...]:
+    """What a batch reads by Spark's own plan; nothing where the folder isn't on this machine, or tells less.
+
+    For workers, once a slot: Spark has written the plan before the batch runs.
+    """
+    try:
+        ends = _read_plan(folder / "offsets" / str(batch))
+        if batch > 0:
+            starts = _read_plan(folder / "offsets" / str(batch - 1))
+        else:
+            starts = [_read_beginning(folder / "sources" / str(source) / "0") for source in range(len(ends))]
+        return tuple(_range_of(*both) for both in zip(starts, ends, strict=True))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ()
+
+
+def _range_of(start: Offsets, end: Offsets) -> Ranges:
+    """A partition that came with this batch is read from its first record on."""
+    return {
+        topic: {part: (start.get(topic, {}).get(part, 0), to) for part, to in ends.items()}
+        for topic, ends in end.items()
+    }
+
+
+def _read_plan(file: Path) -> list[Offsets]:
+    return [_parse_offsets(line) for line in file.read_text(encoding="utf-8").split("\n")[2:] if line]
+
+
+def _read_beginning(file: Path) -> Offsets:
+    # A zero byte stands in front, for Spark 2.1.
+    return _parse_offsets(file.read_text(encoding="utf-8").split("\n", 1)[1])
+
+
+def _parse_offsets(line: str) -> Offsets:
+    return {topic: {int(part): int(to) for part, to in ends.items()} for topic, ends in json.loads(line).items()}
+
+
+def plan_anew(notes: Mapping[int, LedgerNote], reached: Mapping[str, Mapping[int, int]], scans: list[str]) -> BatchPlan:
+    """The batch to begin with, by what the slots have noted and how far the group is.
+
+    `scans` has the topic of each scan in the order of the plan. The group is behind the last batch that was done in all
+    slots, or at it. What it is ahead by made no results, and need not be read again. Raises LookupError where the
+    notes don't tell enough.
+    """
+    last = max(notes.values(), key=lambda note: note.batch, default=None)
+    if last is None:
+        return BatchPlan(0, tuple(_standing_at(topic, reached) for topic in scans), is_done=True, topic_ids={})
+    if sorted(topic for source in last.sources for topic in source) != sorted(scans):
+        raise LookupError("the ranges of the last batch are not known")
+    ahead = [_ahead_of(source, reached) for source in last.sources]
+    if any(there is None for there in ahead):
+        return BatchPlan(last.batch, last.sources, is_done=False, topic_ids=last.topic_ids)
+    return BatchPlan(last.batch + 1, tuple(there or {} for there in ahead), is_done=True, topic_ids=last.topic_ids)
+
+
+def _standing_at(topic: str, reached: Mapping[str, Mapping[int, int]]) -> Ranges:
+    return {topic: {part: (offset, offset) for part, offset in reached[topic].items()}}
+
+
+def _ahead_of(source: Ranges, reached: Mapping[str, Mapping[int, int]]) -> Ranges | None:
+    """Where the group stands, if that is at or behind the end of the batch in every partition, and past it in one."""
+    past = False
+    for topic, ranges in source.items():
+        for part, (_, end) in ranges.items():
+            stands = reached.get(topic, {}).get(part, -1)
+            if stands < end:
+                return None
+            past = past or stands > end
+    topic = next(iter(source))
+    return _standing_at(topic, reached) if past else None
+
+
+def plant_checkpoint(folder: Path, plan: BatchPlan, shuffle_partitions: int) -> None:
+    """Replace what Spark keeps in a folder by a checkpoint that goes on with this plan.
+
+    `shuffle_partitions` is the session's setting: Spark asks for it where a batch was planned and isn't done.
+    """
+    for name in ("metadata", ".metadata.crc", "offsets", "commits", "sources", "orion.json"):
+        there = folder / name
+        shutil.rmtree(there, ignore_errors=True) if there.is_dir() else there.unlink(missing_ok=True)
+    starts, ends = ([_pick(source, at) for source in plan.sources] for at in (0, 1))
+    if plan.batch > 0:
+        _write(folder / "offsets" / str(plan.batch - 1), _planned(starts, shuffle_partitions))
+        _write(folder / "commits" / str(plan.batch - 1), _DONE)
+    for number, start in enumerate(starts):
+        _write(folder / "sources" / str(number) / "0", f"\0{_VERSION}\n{_to_json(start)}")
+    _write(folder / "offsets" / str(plan.batch), _planned(ends, shuffle_partitions))
+    if plan.is_done:
+        _write(folder / "commits" / str(plan.batch), _DONE)
+    # Last: a folder without it isn't believed.
+    _write(folder / "metadata", _to_json({"id": str(uuid.uuid4())}))
+
+
+_DONE = f'{_VERSION}\n{{"nextBatchWatermarkMs":0}}'
+
+
+def _planned(offsets: list[Offsets], shuffle_partitions: int) -> str:
+    conf = {"spark.sql.shuffle.partitions": str(shuffle_partitions)}
+    now = {"batchWatermarkMs": 0, "batchTimestampMs": time.time_ns() // 1_000_000, "conf": conf}
+    return "\n".join((_VERSION, _to_json(now), *map(_to_json, offsets)))
+
+
+def _pick(source: Ranges, at: int) -> Offsets:
+    return {topic: {part: both[at] for part, both in ranges.items()} for topic, ranges in source.items()}
+
+
+def _to_json(told: object) -> str:
+    return json.dumps(told, separators=(",", ":"))
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")

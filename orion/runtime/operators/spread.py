@@ -1,0 +1,254 @@
+"""Operators in Spark: rows spread over tasks, handed to an operator as Arrow, and what it makes handed back.
+
+A task is a partition of a batch. For Spark the plan has no state: what a task knows lies in its store
+(orion.runtime.state) and in a changelog that its slot writes. So a batch is planned once, and is one job.
+
+Between an operator and the writer travel three kinds of rows: results; dead letters, which pass every operator by; and
+changes of state, many in one row.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count, islice
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType, _parse_datatype_string
+
+from orion.plan.sources import ROWTIME
+from orion.plan.tolerance import LATE_ROW
+from orion.runtime import letters, rows
+from orion.runtime.operators.arrival import arrival_order
+from orion.runtime.operators.column_folds import Batch, ColumnAggregator, as_list
+from orion.runtime.operators.folds import Aggregator
+from orion.runtime.operators.tasks import InputRow, Operator, OutputRow, run_rows
+from orion.runtime.state.packed_changes import pack_changes
+from orion.runtime.state.state import Change, MemoryStore, State
+from orion.runtime.state.task_store import DAMAGED, StateContext, TaskId, TaskStore
+from orion.runtime.streaming_batch import batch_number
+from orion.runtime.workers import settled
+
+KEY, SIDE, ROW, TIME, LATE = "__key", "__side", "__row", "__rowtime", "__late"
+_DATA = "__data_"
+_CHUNK = 10_000  # rows that go back to Spark at a time
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass
+class Spread:
+    """How a statement's operators run: over how many tasks, and where their state is. Gives them their numbers.
+
+    Fixed for the life of a query: its state lies with its tasks. Without a `context` state lives for one batch.
+    """
+
+    tasks: int
+    context: StateContext | None = None
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def apply(self, frame: DataFrame, operator: Operator, output: Mapping[str, str]) -> DataFrame:
+        """Run the operator over what `arriving` makes.
+
+        Out come KEY, TIME, rows.ORDER, the operator's own columns (`output`: their names and Spark's types), rows.BAD
+        and rows.LETTER; of one that tells of late rows LATE too, which `count_late_rows` takes away again.
+        """
+        columns = {KEY: "BINARY", TIME: "BIGINT", rows.ORDER: "BINARY", **output}
+        columns |= {rows.BAD: "STRING", rows.LETTER: "BINARY"}
+        columns |= {LATE: "BIGINT"} if operator.tells_late else {}
+        schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
+        assert isinstance(schema, StructType)
+        task = Task(operator, next(self._numbers), to_arrow_schema(schema, timezone="UTC"), self.context)
+        return self._spread(frame).mapInArrow(task.run_batch, schema)
+
+    def _spread(self, frame: DataFrame) -> DataFrame:
+        if self.tasks == 1:
+            # Nothing to move for rows of one partition, and nothing to wait for.
+            return frame.coalesce(1) if SIDE not in frame.columns else frame.repartition(1)
+        return frame.repartitionById(self.tasks, F.expr(f"pmod(hash({KEY}), {self.tasks})"))
+
+
+def arriving(
+    frame: DataFrame,
+    key: str,
+    row: str | None = None,
+    *,
+    side: str | None = None,
+    data: Mapping[str, str] | None = None,
+    present: str = "TRUE",
+) -> DataFrame:
+    """A frame's rows as an operator takes them; `key`, `row`, `side` and `data` are Spark SQL.
+
+    Rows without what `present` says take no part. Dead letters pass, whatever they lack.
+    """
+    time = TIME if TIME in frame.columns else ROWTIME
+    bad = letters.reason_of(frame)
+    there = frame if present == "TRUE" else frame.where(f"{bad} IS NOT NULL OR ({present})")
+    columns = {KEY: key, ROW: row, SIDE: side, TIME: time, rows.ORDER: rows.ORDER}
+    columns |= {f"{_DATA}{name}": spark for name, spark in (data or {}).items()}
+    columns |= {rows.BAD: bad, rows.LETTER: letters.letter_of(frame)}
+    return there.selectExpr(*(f"{spark} AS {name}" for name, spark in columns.items() if spark is not None))
+
+
+def kept(row: str) -> str:
+    """The Spark SQL of a row, and of nothing where it is deleted."""
+    return f"CASE WHEN NOT {rows.DELETED} THEN {row} END"
+
+
+@dataclass(frozen=True)
+class Task:
+    """An operator as what `mapInArrow` calls; pickles."""
+
+    operator: Operator
+    number: int
+    schema: pa.Schema
+    context: StateContext | None
+
+    def run_batch(self, batches: Batches) -> Batches:
+        if self.context is None:
+            yield from self._computed(_gathered(batches), None)
+            return
+        context = TaskContext.get()
+        assert context is not None
+        # What a batch makes is all there until its end: there is no garbage to look for meanwhile.
+        gc.disable()
+        task = TaskId(self.number, context.partitionId(), batch_number())
+        store = TaskStore(self.context, task)
+        try:
+            table = _gathered(batches)
+            if store.is_done:
+                store.finish([])
+                return
+            yield from self._computed(table, store)
+        except DAMAGED:
+            # The changelog has it all: the next run makes the store anew.
+            store.discard()
+            raise
+        finally:
+            store.close()
+            gc.enable()
+            settled()
+
+    def _computed(self, table: pa.Table | None, store: TaskStore | None) -> Batches:
+        state = State(store.store if store else MemoryStore())
+        if table is not None:
+            good, bad = _parted(table)
+            yield from self._results(good, state)
+            if bad is not None:
+                yield self._passed(bad)
+        changes = state.changes()
+        if store is not None:
+            store.finish(changes)
+            yield from self._changelog(changes)
+
+    def _changelog(self, changes: list[Change]) -> Batches:
+        if self.context is None or not self.context.changelogs:
+            return
+        context = TaskContext.get()
+        assert context is not None
+        packed = list(pack_changes(self.number, context.partitionId(), changes))
+        if packed:
+            yield self._filled(len(packed), {rows.BAD: [rows.NOTE] * len(packed), rows.LETTER: packed})
+
+    # ---- what comes out ----------------------------------------------------------------------------------------
+
+    def _results(self, table: pa.Table, state: State) -> Batches:
+        operator = self.operator
+        if not (isinstance(operator, Aggregator) and operator.how.by_columns):
+            yield from self._chunked(run_rows(operator, _input_rows(table), state))
+            return
+        folding = ColumnAggregator(operator)
+        last = _last_order(table)
+        groups, beside = folding.take(_batch(table), state)
+        told = 0
+        if groups is not None:
+            told = len(groups.keys)
+            orders = [last + at.to_bytes(4, "big") for at in range(told)]
+            own = zip(self._own, folding.results(groups), strict=True)
+            yield self._filled(told, {KEY: groups.keys, TIME: groups.times, rows.ORDER: orders, **dict(own)})
+        yield from self._chunked((last + (told + at).to_bytes(4, "big"), row) for at, row in enumerate(beside))
+
+    def _chunked(self, made: Iterator[tuple[bytes, OutputRow]]) -> Batches:
+        while chunk := list(islice(made, _CHUNK)):
+            yield self._batch_of(chunk)
+
+    @property
+    def _own(self) -> list[str]:
+        """The operator's own columns."""
+        return [n for n in self.schema.names if n not in (KEY, TIME, rows.ORDER, rows.BAD, rows.LETTER, LATE)]
+
+    def _batch_of(self, made: list[tuple[bytes, OutputRow]]) -> pa.RecordBatch:
+        orders, found = zip(*made, strict=True)
+        keys, times, values, lates = zip(*found, strict=True)
+        columns: dict[str, Any] = {KEY: keys, TIME: times, rows.ORDER: orders}
+        columns |= dict(zip(self._own, zip(*values, strict=True), strict=True))
+        if any(late is not None for late in lates):
+            whys = [late.why if late else None for late in lates]
+            columns[rows.BAD] = [None if why is None else f"{LATE_ROW}: {why}" for why in whys]
+            columns[rows.LETTER] = [late.row if late else None for late in lates]
+            columns[LATE] = [late.rows if late else None for late in lates]
+        return self._filled(len(made), columns)
+
+    def _passed(self, bad: pa.Table) -> pa.RecordBatch:
+        """Dead letters as they came; times are there for those who sort."""
+        names = (KEY, TIME, rows.ORDER, rows.BAD, rows.LETTER)
+        return self._filled(bad.num_rows, {name: bad.column(name).combine_chunks() for name in names})
+
+    def _filled(self, length: int, columns: Mapping[str, Any]) -> pa.RecordBatch:
+        """A batch with these columns, and nothing in all others."""
+        arrays = [
+            column
+            if isinstance(column := columns.get(each.name), pa.Array)
+            else pa.nulls(length, each.type)
+            if column is None
+            else pa.array(column, each.type)
+            for each in self.schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _gathered(batches: Batches) -> pa.Table | None:
+    found = [batch for batch in batches if batch.num_rows]
+    return pa.Table.from_batches(found) if found else None
+
+
+def _parted(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+    """Rows, and dead letters if there are any."""
+    bad = table.column(rows.BAD)
+    if bad.null_count == table.num_rows:
+        return table, None
+    return table.filter(bad.is_null()), table.filter(bad.is_valid())
+
+
+def _batch(table: pa.Table) -> Batch:
+    """A table as a column fold takes it."""
+    names = {KEY: "key", TIME: "time", ROW: "row"}
+    chosen = [n for n in table.column_names if n in names or n.startswith(_DATA)]
+    renamed = [names.get(n) or n.removeprefix(_DATA) for n in chosen]
+    return Batch(table.column(rows.ORDER), table.select(chosen).rename_columns(renamed))
+
+
+def _last_order(table: pa.Table) -> bytes:
+    """Where what a batch's end makes stands: behind its last row."""
+    if table.num_rows == 0:
+        return b""
+    orders = table.column(rows.ORDER)
+    last: bytes = orders[int(arrival_order(orders)[-1])].as_py()
+    return last
+
+
+def _input_rows(table: pa.Table) -> Iterator[InputRow]:
+    if table.num_rows == 0:
+        return iter(())
+    ordered = table.take(arrival_order(table.column(rows.ORDER)))
+    there = ordered.column_names
+    nothing, data = [None] * table.num_rows, [n for n in there if n.startswith(_DATA)]
+    columns = [as_list(ordered.column(n)) if n in there else nothing for n in (KEY, ROW, TIME)]
+    sides = as_list(ordered.column(SIDE)) if SIDE in there else [0] * table.num_rows
+    found: Any = zip(*(as_list(ordered.column(n)) for n in data), strict=True) if data else iter([()] * table.num_rows)
+    return map(InputRow, *columns, sides, found, as_list(ordered.column(rows.ORDER)))
