@@ -55,7 +55,9 @@ class Engine(Section):
     master: str = Field(default="local[*]", description="Spark master")
     memory: str = Field(default="1g", description="driver heap; Spark's process takes some 500 MB more")
     shuffle_partitions: int = Field(
-        default=2, ge=1, description="partitions of keyed state; fixed for the life of a query"
+        default=2,
+        ge=1,
+        description="partitions of Spark's own shuffles: pull queries that Spark answers, merges into Delta tables",
     )
     trigger_ms: int = Field(default=300, ge=0, description="shortest time from one micro-batch to the next")
     max_records_per_batch: int = Field(default=100_000, ge=1, description="most records a micro-batch reads")

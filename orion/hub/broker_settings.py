@@ -28,6 +28,8 @@ ONE_MACHINE = {
     # A topic exists because someone made it, not because of a typing error.
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
+    # What a paused query has noted in its group is kept for a year, not for a week.
+    "offsets.retention.minutes": str(365 * 24 * 60),
     # Topics are the truth: nothing is dropped unless a topic says so. Record timestamps are event times here, and
     # by Kafka's defaults a record from last year would be gone in minutes and one from tomorrow refused.
     "log.retention.ms": FOREVER,

@@ -109,6 +109,11 @@ class Membership:
         """The number of the last batch that each slot has written, where it has written any."""
         return {slot: note.batch for slot, note in self.read_notes(slots).items()}
 
+    def has_earlier_run(self) -> bool:
+        """Whether the group remembers a run before this one. A group that nobody is in is forgotten after a while
+        (offsets.retention.minutes)."""
+        return any(place.metadata for place in self._committed([TopicPartition(LEDGER, RUN_PARTITION)]))
+
     def read_notes(self, slots: int) -> dict[int, LedgerNote]:
         """What each slot has noted of the last batch that it has written, where it has written any.
 

@@ -26,7 +26,7 @@ class Context:
 
     @property
     def tasks(self) -> int:
-        """Over how many tasks a query's keyed operators spread."""
+        """Over how many tasks a query's keyed operators spread; 0: as many as the widest topic read has partitions."""
         return int(self.properties.get("orion.tasks", DEFAULT_TASKS))
 
     def source(self, name: str, span: Span) -> Source:

@@ -9,21 +9,23 @@
     orion.json             Orion's own: whose folder this is, and which topics it stands for
 
 Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2 and its
-default file manager, and what `verify` says:
+default file manager, and whether `verify` trusts it. One that isn't trusted is made anew for a query of the exact lane
+(orion.runtime.checkpoint_planting), and refused for all other jobs:
 
-| damage | Spark | here |
+| damage | Spark | trusted |
 |---|---|---|
-| all is gone; `offsets` and `commits` | begins from zero, without a word | refused |
-| another number in the last entry of `offsets` | reads on from there: rows lost, or read twice | refused by checksum |
-| an older copy of the folder | does what came since again, in batches that are written already | refused |
-| last entry of `offsets` gone | does the batch before it again, then "Concurrent update to the log" | refused |
-| last but one entry of `offsets` gone | "batch 2 doesn't exist" | refused |
-| `offsets` gone | "assertion failed" | refused |
-| an entry of `offsets` or `commits` cut off, empty | "Incomplete log file", "Unexpected end-of-input" | refused |
-| `metadata` gone, cut off | refuses to start; an error of its JSON parser | refused |
-| `commits` gone, or more than its last entry | does the last batch again | refused: no crash does that |
-| last entry of `commits` gone | does the last batch again, as after a crash | trusted |
-| an old entry of `offsets`, `sources` gone | goes on, and is right | trusted |
+| all is gone; `offsets` and `commits` | begins from zero, without a word | no |
+| another number in the last entry of `offsets` | reads on from there: rows lost, or read twice | no, by checksum |
+| an older copy of the folder | does what came since again, in batches that are written already | no |
+| last entry of `offsets` gone | does the batch before it again, then "Concurrent update to the log" | no |
+| last but one entry of `offsets` gone | "batch 2 doesn't exist" | no |
+| `offsets` gone | "assertion failed" | no |
+| an entry of `offsets` or `commits` cut off, empty | "Incomplete log file", "Unexpected end-of-input" | no |
+| `metadata` gone, cut off | refuses to start; an error of its JSON parser | no |
+| `commits` gone, or more than its last entry | does the last batch again | no: no crash does that |
+| last entry of `commits` gone | does the last batch again, as after a crash | yes |
+| an old entry of `offsets`, `sources` gone | goes on, and is right | yes |
+| `tasks` gone, damaged, of another time | doesn't know it | yes: made anew from the changelog |
 
 The default file manager reads the logs without their checksums (`.N.crc`). The one that orion.runtime.session chooses
 reads them, and ends a query whose entry doesn't match with "Checksum error".

@@ -1,8 +1,8 @@
 """Threads that Spark starts for each Python worker of its driver, and never ends.
 
-Each time a keyed operator is planned or a source connector starts, Spark makes a factory for one worker, and with it a
-thread that would end idle workers of that factory. It has none that it could end, and loops for as long as the JVM
-lives: a thread and what it refers to for each, for good.
+Each time a source connector starts, Spark makes a factory for one worker, and with it a thread that would end idle
+workers of that factory. It has none that it could end, and loops for as long as the JVM lives: a thread and what it
+refers to for each, for good.
 """
 
 from __future__ import annotations

@@ -9,14 +9,12 @@ partitions of what it reads when it starts (see orion.runtime.checkpoint), and a
 | the topic isn't there | TOPIC_GONE | stops |
 | another topic has its name | TOPIC_RECREATED | stops |
 | records were deleted before they were read | OFFSETS_GONE | stops; may go on behind the gap when told to |
-| more partitions, and rows are compared by offset | PARTITIONS_ADDED | stops |
 | more partitions, and rows are folded by key | PARTITIONS_ADDED | goes on, with a warning |
 | more partitions, each row for itself | - | goes on |
 
-A query that only minds the order of arrival goes on: its state lies by key and stays right, Spark has begun to read the
-new partitions before anyone can look, and a stop would only let the lag grow, which is what brings rows out of order.
-One that compares offsets would take a key's newer row, at a small offset of its new partition, for the older one, for
-good.
+A query that minds the order of arrival goes on all the same: its state lies by key and stays right, Spark has begun to
+read the new partitions before anyone can look, and a stop would only let the lag grow, which is what brings rows out of
+order.
 """
 
 from __future__ import annotations

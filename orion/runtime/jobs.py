@@ -128,7 +128,7 @@ class QueryJob:
                 run.endless = True
                 return around.started(run, standing, self._start_fast(query, source))
             permit = replace(around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
-            begun = run.checkpoint.last_committed is not None
+            begun = run.checkpoint.last_planned is not None
             spread = self.state.prepare(tasks, dict(permit.done), begun=begun) if stateful else None
             if spread is not None and spread.context is not None:
                 permit = replace(permit, changelogs=tuple(log.topic for log in spread.context.changelogs))

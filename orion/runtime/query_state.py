@@ -48,7 +48,7 @@ class QueryState:
     def prepare(self, tasks: int, written: dict[int, int], *, begun: bool) -> Spread:
         """How the operators of a run are to run.
 
-        `written` has the last batch of each slot that has written any; `begun` is whether any batch was done.
+        `written` has the last batch of each slot that has written any; `begun` is whether any batch was planned.
         """
         found, names = self.find(), self.names
         missing = [name for name in names if name not in found]

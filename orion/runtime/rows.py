@@ -31,6 +31,6 @@ OUTGOING = (
     "topic STRING, key BINARY, value BINARY, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
     "origin INT, letter STRUCT<bad: STRING, topic: STRING, partition: INT, offset: BIGINT, stamp: BIGINT>"
 )
-# Of a query that keeps state, one more: changes of it, which go to its changelogs (`state.changes`). Such a row is no
-# record.
+# Of a query that keeps state, one more: changes of it, which go to its changelogs (`state.packed_changes`). Such a row
+# is no record.
 STATE = "state"

@@ -35,8 +35,8 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
         os.environ["JAVA_HOME"] = str(found.home)
     os.environ["PYSPARK_PYTHON"] = _python_for_workers(data)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Each of glibc's arenas keeps what was freed in it, and it makes eight a core: for RocksDB's and Arrow's memory
-    # that is hundreds of megabytes that nobody uses.
+    # Each of glibc's arenas keeps what was freed in it, and it makes eight a core: for Arrow's memory that
+    # is hundreds of megabytes that nobody uses.
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     packages = jars.spark_jars(progress)
     builder = SparkSession.builder.appName("orion").master(_master(engine))
@@ -163,7 +163,7 @@ def _settings(engine: Engine, data: Path, packages: list[Path]) -> dict[str, str
         # Queries share the cores evenly; none waits for another's long batch.
         "spark.scheduler.mode": "FAIR",
         "spark.sql.warehouse.dir": str((data / "warehouse").absolute()),
-        # The number of state partitions is part of a query's checkpoint, and two cores need no 200.
+        # Of Spark's own shuffles; keyed operators say theirs. Two cores need no 200.
         "spark.sql.shuffle.partitions": str(engine.shuffle_partitions),
         # A wrong value is NULL in the row, as in ksqlDB, not the end of the query.
         "spark.sql.ansi.enabled": "false",

@@ -106,6 +106,8 @@ class Grounds:
         """Make the checkpoint anew from what stands in Kafka; raises the damage where that doesn't tell enough."""
         reached = run.membership.read_offsets(_partitions(seen))
         if not notes and not reached:
+            if not run.membership.has_earlier_run():
+                raise damage  # the group has forgotten all there was to know
             shutil.rmtree(standing.checkpoint, ignore_errors=True)  # no batch was done: it begins
             return noted(standing.topics, seen.topics)
         try:
@@ -114,11 +116,10 @@ class Grounds:
             raise damage from None
         plant_checkpoint(standing.checkpoint, plan, self.shuffle_partitions)
         log.info("checkpoint made anew", query=standing.job, batch=plan.batch, reason=damage.message)
-        ends: dict[str, int] = {topic: len(ranges) for source in plan.sources for topic, ranges in source.items()}
-        return tuple(
-            replace(known, topic_id=plan.topic_ids.get(known.topic, known.topic_id), partitions=ends[known.topic])
-            for known in noted(standing.topics, seen.topics)
-        )
+        there = {known.topic: known for known in noted(standing.topics, seen.topics)}
+        ends = {topic: len(ranges) for source in plan.sources for topic, ranges in source.items()}
+        ids = {name: known.topic_id for name, known in there.items()} | dict(plan.topic_ids)
+        return tuple(Input(topic, ids.get(topic, ""), partitions) for topic, partitions in ends.items())
 
     def _inputs(
         self, standing: Standing, checkpoint: Checkpoint, seen: Seen, known: tuple[Input, ...] | None, accept: bool

@@ -50,7 +50,7 @@ def test_sessions_that_meet_become_one_and_the_old_ones_go(orion: Orion, until: 
     left = {r.key: r.value for r in everything(orion.kafka, "SE")}
     alive = {k[-16:]: v for k, v in left.items() if k and v}
     assert alive == {(21_000).to_bytes(8, "big") + (1_000).to_bytes(8, "big"): b'{"N":3}'}
-    # A keyed operator leaves a thread in Spark's driver at each start; those that see to many workers stay.
+    # Threads in Spark's driver that see to many workers stay; those of a single worker go.
     end_idle_monitors(orion.spark)
     until(lambda: {needed for _, needed in idle_monitors(orion.spark)} == {True}, 60)
 

@@ -216,7 +216,7 @@ AGGREGATES = "COUNT(*) AS c, COUNT(v) AS cv, SUM(v) AS s, AVG(v) AS a, MIN(v) AS
 FOLDED = {"C": 5, "CV": 4, "S": 17, "A": 4.25, "LO": 1, "HI": 8, "TOP": [8, 6]}
 
 
-@pytest.mark.parametrize("having", ["", "HAVING COUNT(*) > 0"], ids=["native", "keyed"])
+@pytest.mark.parametrize("having", ["", "HAVING COUNT(*) > 0"], ids=["all", "having"])
 def test_both_operators_fold_alike(spark: Spark, having: str) -> None:
     script = (
         "CREATE STREAM s (k STRING KEY, v INT) WITH (kafka_topic='s', value_format='JSON');"

@@ -208,6 +208,8 @@ def open_store(folder: Path, identity: str) -> tuple[LocalStore, StoreNote]:
             return store, note
         store.close()
     shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.unlink()  # where somebody has put a file
     return LocalStore(folder), StoreNote(identity, positioned_ms=round(time.time() * 1000))
 
 

@@ -150,6 +150,8 @@ class State:
             one = held[place]
             one[0] = value
             changed[place] = None
+            if due is not None and due >= _NEVER:
+                due = None
             if due != one[1]:
                 self._schedule(place, due)
                 one[1] = due
@@ -190,6 +192,8 @@ class State:
         return held
 
     def _put(self, place: bytes, value: Any, due: int | None) -> None:
+        if value is None or (due is not None and due >= _NEVER):
+            due = None
         held = self._hold(place)
         held[0] = value
         if due != held[1]:

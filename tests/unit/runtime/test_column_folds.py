@@ -208,7 +208,7 @@ def test_a_batch_comes_to_what_its_rows_come_to(
 
 
 @pytest.mark.parametrize("aggregate", COLUMNAR + BY_ROWS, ids=lambda one: f"{one.function} of {one.argument}")
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.data(), windows)
 def test_an_aggregate_comes_to_the_same_either_way(
     aggregate: Wanted, data: st.DataObject, window: Window | None

@@ -85,7 +85,7 @@ async def steer(view: View, what: str, name: str, then: object = None) -> None:
 async def _lost(view: View, name: str) -> str:
     query = queries.known(view.orion, name)
     return (
-        "<p>It stops for good, and its checkpoint is deleted: its state and how far it was.</p>"
+        "<p>It stops for good, and its checkpoint is deleted with its state: what it knows and how far it was.</p>"
         f"<p>{markup.mono(query.sink.name)} and its topic stay as they are, and get no more rows. "
         "To stop for a while, pause it.</p>"
     )
@@ -147,7 +147,7 @@ def _about(found: Detail) -> None:
                     f"{markup.link(query.sink.topic, 'topics', query.sink.topic)}",
                     "Dead letters": markup.link(query.dead_letters, "dead-letters", query.sink.name),
                     "Lane": f"{markup.tag(query.guarantee.value)} {markup.text(found.lane)}",
-                    "State": "kept in RocksDB, in its checkpoint" if found.stateful else "none",
+                    "State": "kept in changelog topics, with local copies" if found.stateful else "none",
                     "Tolerates": f"{markup.text(query.tolerance)} dead letters",
                 }
             )

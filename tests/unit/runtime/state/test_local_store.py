@@ -15,7 +15,7 @@ from typing import Any
 import lmdb
 import msgpack
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion.runtime.state import local_store
@@ -129,6 +129,7 @@ def test_records_of_the_changelog_give_what_changes_gave(batches: list[Puts], da
         assert held(store) == wanted(made[-1][1] if made else MemoryStore())
 
 
+@settings(max_examples=60)
 @given(batches_of_puts, st.sampled_from(KEYS))
 def test_a_group_is_found_whole_and_without_others(batches: list[Puts], key: bytes) -> None:
     made = changes_of(batches)
@@ -349,6 +350,7 @@ def test_a_store_that_is_cut_off_is_made_anew(tmp_path: Path) -> None:
     assert run_apart(OPEN_CUT_OFF, tmp_path / "s").split() == ["-1", "0"] * 5
 
 
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0, 20, 5000])), max_size=60), max_size=4))
 def test_a_sound_store_is_never_taken_for_one_that_is_cut_off(batches: list[list[tuple[int, int]]]) -> None:
     """Whatever grows and goes: its file is as long as it says."""

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion.runtime.state.local_store import open_store
@@ -300,6 +300,7 @@ def check_changes(changes: list[Change], model: Model, before: dict[Place, tuple
         assert change.was_due == (before[place][1] if place in before else None)
 
 
+@settings(max_examples=50)
 @given(batches_on(short, 6))
 def test_what_is_told_is_told_in_the_same_order_by_both_stores(batches: list[list[Operation]]) -> None:
     """Of records that are due at one time: by their places, if those are keys as they are. A batch that runs again on

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion.ksql.functions import functions
@@ -73,6 +73,7 @@ def test_every_aggregate_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@settings(max_examples=25)
 @given(st.data())
 def test_a_stored_state_goes_on_as_one_in_memory(name: str, data: st.DataObject) -> None:
     fold = fold_of(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -156,10 +156,8 @@ def move_folders(folder: Path, earlier: Path, how: str) -> None:
 
 def test_a_batch_that_an_earlier_run_has_written_is_done(tmp_path: Path) -> None:
     with served(Topic()):
-        for one_slot, number, done in ((False, 2, True), (False, 1, False), (True, 1, False)):
-            context = StateContext(
-                str(tmp_path), "r", changelogs=(Changelog("log", "id", 4),), done=((2, 5),), one_slot=one_slot
-            )
+        for one_slot, number, done in ((False, 2, True), (False, 1, False), (True, 1, True)):
+            context = replace(context_of(tmp_path, "r"), done=((0, 5), (2, 5)), one_slot=one_slot)
             for batch in (5, 6):
                 store = TaskStore(context, TaskId(0, number, batch))
                 assert store.is_done == (done and batch == 5)
@@ -197,6 +195,56 @@ def test_a_later_run_reads_only_what_came_since_it_was_seen_last(tmp_path: Path)
         assert run_batch(context_of(tmp_path, "later", 3), 4, [])[0] == topic.content
         topic.read = read  # type: ignore[method-assign]
     assert asked == [(4, 8)]
+
+
+def test_a_batch_that_runs_again_finds_what_it_found(tmp_path: Path) -> None:
+    topic = Topic()
+    with served(topic):
+        topic.commit(run_batch(context_of(tmp_path, "r"), 0, [(b"a", 1, None)])[1])
+        for run in ("r", "r", "s"):
+            assert run_batch(context_of(tmp_path, run), 1, [(b"b", 2, None)])[0] == topic.content
+
+
+def test_a_catch_up_that_breaks_off_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = Topic()
+
+    def break_off(kafka: Any, name: str, partition: int, start: int, end: int) -> Iterator[tuple[int, list[Record]]]:
+        yield next(topic.read(start, end))
+        raise ExternalError("BROKER_LOST", "It is gone.")
+
+    with served(topic):
+        for batch in range(3):
+            records: list[Put] = [(b"%d%d" % (batch, n), n, 7) for n in range(3)]
+            topic.commit(run_batch(context_of(tmp_path / "a", "r"), batch, records)[1])
+        with monkeypatch.context() as patch:
+            patch.setattr(task_store, "read_changelog", break_off)
+            for _ in range(2):
+                with pytest.raises(ExternalError, match="gone"):
+                    run_batch(context_of(tmp_path / "b", "s", 2), 3, [])
+        assert run_batch(context_of(tmp_path / "b", "t", 2), 3, [])[0] == topic.content
+
+
+def test_a_copy_that_may_have_missed_a_deletion_is_made_anew(tmp_path: Path) -> None:
+    topic = Topic()
+    here, there = tmp_path / "here", tmp_path / "there"
+    with served(topic):
+        topic.commit(run_batch(context_of(here, "r"), 0, [(b"a", 1, 7), (b"b", 1, None)])[1])
+        run_batch(context_of(here, "r"), 1, [])
+        topic.commit(run_batch(context_of(there, "s", 0), 1, [(b"a", None, None)])[1])
+        topic.now += 8 * DAY
+        topic.compact()
+        assert len(topic.content) == 1
+        assert run_batch(context_of(here, "t", 1), 2, [])[0] == topic.content
+
+
+def test_a_copy_of_more_than_there_is_is_made_anew(tmp_path: Path) -> None:
+    """A broker that lost its disk may have less than it had."""
+    topic = Topic()
+    with served(topic):
+        topic.commit(run_batch(context_of(tmp_path, "r"), 0, [(b"a", 1, 7), (b"b", 1, None)])[1])
+        topic.commit(run_batch(context_of(tmp_path, "s", 0), 1, [])[1])
+        topic.records, topic.end = {}, 1
+        assert run_batch(context_of(tmp_path, "t"), 0, [])[0] == {}
 
 
 def test_a_transaction_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
