@@ -1,7 +1,8 @@
 """One job done twice: by Orion from SQL, and by hand in PySpark with Spark's own Kafka sink and a tuned producer.
 
-Both sides read the same topics from their beginning in batches of the same size, on the same session with the same
-state store, and write to a topic of their own for each round. The clock runs from the start of the stream until it has
+Both sides read the same topics from their beginning in batches of the same size, on the same session, and write to a
+topic of their own for each round. The side by hand keeps its state in Spark's default state store, Orion in changelog
+topics that it writes with its results. The clock runs from the start of the stream until it has
 committed a batch with the last record. After that the result is read back and checked, on both sides.
 """
 

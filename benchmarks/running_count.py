@@ -1,7 +1,7 @@
 """Plays and seconds by user since the beginning: GROUP BY without a window.
 
-By hand it is groupBy in update mode, which is what Orion's planner takes here too. What Orion does beside: dead
-letters, for which it reads the topic a second time, exactly-once writes, and the rows' times on the records.
+By hand it is groupBy in update mode. What Orion does beside: dead letters, exactly-once writes with the changes of its
+state among them, and the rows' times on the records.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Plays and seconds by user in tumbling windows of a minute, with a minute of grace.
 
-By hand it is groupBy over a window in update mode, which is what Orion's planner takes here too. What Orion does
-beside: dead letters, for which it reads the topic a second time, exactly-once writes, and the rows' times on the
-records.
+By hand it is groupBy over a window in update mode. What Orion does beside: lateness judged row by row, dead letters,
+exactly-once writes with the changes of its state among them, and the rows' times on the records.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
-"""Spark's checkpoint folders read from outside: which batches have begun, which are done, how many rows they hold."""
+"""Checkpoint folders read from outside: which batches have begun, which are done, how many rows they hold; and the
+local stores of state beside them."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+
+import lmdb
+import msgpack
 
 
 @dataclass(frozen=True)
@@ -22,9 +26,9 @@ class Checkpoint:
     def done(self) -> int:
         return _last(self.folder / "commits")
 
-    @property
-    def state(self) -> Path:
-        return self.folder / "state"
+    def stores(self) -> list[Path]:
+        """The folders of the tasks' local stores."""
+        return sorted(file.parent for file in self.folder.glob("tasks/*/*/data.mdb"))
 
     def half_written(self) -> list[str]:
         """Entries of the offset log that never got their name."""
@@ -49,6 +53,18 @@ class Checkpoint:
                 if isinstance(ends, dict):
                     found |= {(topic, part): end for part, end in ends.items() if isinstance(end, int)}
         return found
+
+
+def pending_batch(store: Path) -> int | None:
+    """Of which batch a local store has changes that nobody has applied yet. Nothing is locked, so it may be read while
+    it is written: what can't be made out then is nothing."""
+    try:
+        with lmdb.open(str(store), readonly=True, lock=False) as env, env.begin() as txn:
+            note, pending = txn.get(b"n"), txn.get(b"p")
+            told = None if note is None or pending is None else msgpack.unpackb(note)
+    except (lmdb.Error, OSError, ValueError):
+        return None
+    return told["batch"] if isinstance(told, dict) else None
 
 
 def of_query(data: Path, query: str) -> Checkpoint:

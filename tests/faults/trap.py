@@ -1,8 +1,9 @@
 """A process that waits for one moment and kills at once: `python -m tests.faults.trap '{...}'`.
 
-It runs by itself because the moment is short: no other thread may keep it from striking. Two kinds of moment:
+It runs by itself because the moment is short: no other thread may keep it from striking. Three kinds of moment:
 
 - a file of some name appears in one of some folders (told by the kernel, inotify)
+- one of some local stores of state has changes pending of a batch of a checkpoint that has begun and isn't done
 - a record arrives in a topic, committed or not, while a batch of a checkpoint has begun and isn't done
 
 It says `ready` when it lies in wait and what it saw when it has struck.
@@ -22,7 +23,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-IN_CREATE, IN_MOVED_TO = 0x100, 0x80
+IN_MODIFY, IN_OPEN, IN_MOVED_TO, IN_CREATE = 0x2, 0x20, 0x80, 0x100
 _EVENT = struct.Struct("iIII")
 
 
@@ -33,6 +34,7 @@ class Order:
     kill: list[int]
     folders: list[str] = field(default_factory=list)
     name: str = ""
+    stores: list[str] = field(default_factory=list)
     checkpoint: str = ""
     bootstrap: str = ""
     topic: str = ""
@@ -46,7 +48,7 @@ class Order:
 
 def main() -> None:
     order = Order(**json.loads(sys.argv[1]))
-    saw = in_folders(order) if order.folders else in_topic(order)
+    saw = in_folders(order) if order.folders else in_stores(order) if order.stores else in_topic(order)
     time.sleep(order.delay_ms / 1000)
     for pid in order.kill:
         os.kill(pid, signal.SIGKILL)
@@ -54,26 +56,60 @@ def main() -> None:
 
 
 def in_folders(order: Order) -> str:
-    libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = libc.inotify_init()
-    for folder in order.folders:
-        if libc.inotify_add_watch(descriptor, os.fsencode(folder), IN_CREATE | IN_MOVED_TO) < 0:
-            raise OSError(ctypes.get_errno(), folder)
-    wanted, left = re.compile(order.name), order.pass_over
+    watch, wanted, left = Watch(order.folders, IN_CREATE | IN_MOVED_TO), re.compile(order.name), order.pass_over
     print("ready", flush=True)
     while True:
-        select.select([descriptor], [], [])
-        told = os.read(descriptor, 65_536)
-        at = 0
-        while at < len(told):
-            length = _EVENT.unpack_from(told, at)[3]
-            at += _EVENT.size
-            name = told[at : at + length].rstrip(b"\0").decode(errors="replace")
-            at += length
+        for _, name in watch.told():
             if wanted.fullmatch(name):
                 if left == 0:
                     return name
                 left -= 1
+
+
+def in_stores(order: Order) -> str:
+    from tests.faults.checkpoints import Checkpoint, pending_batch
+
+    watch = Watch(order.stores, IN_MODIFY)
+    checkpoint, passed = Checkpoint(Path(order.checkpoint)), set[tuple[str, int]]()
+    print("ready", flush=True)
+    while True:
+        for folder, name in watch.told():
+            if name != "data.mdb" or (batch := checkpoint.cut_off()) is None or pending_batch(Path(folder)) != batch:
+                continue
+            passed.add((folder, batch))
+            if len(passed) > order.pass_over:
+                return f"changes of batch {batch} pending in {Path(folder).relative_to(checkpoint.folder)}"
+
+
+class Watch:
+    """What the kernel tells of files in some folders."""
+
+    def __init__(self, folders: list[str], events: int) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = libc.inotify_init()
+        self._folders: dict[int, str] = {}
+        for folder in folders:
+            number = libc.inotify_add_watch(self._descriptor, os.fsencode(folder), events)
+            if number < 0:
+                raise OSError(ctypes.get_errno(), folder)
+            self._folders[number] = folder
+
+    def told(self, deadline_s: float | None = None) -> list[tuple[str, str]]:
+        """What has happened, as soon as anything has: in which folder, and the file's name."""
+        if not select.select([self._descriptor], [], [], deadline_s)[0]:
+            return []
+        told, at = os.read(self._descriptor, 65_536), 0
+        found = []
+        while at < len(told):
+            number, _, _, length = _EVENT.unpack_from(told, at)
+            at += _EVENT.size
+            name = told[at : at + length].rstrip(b"\0").decode(errors="replace")
+            at += length
+            found.append((self._folders.get(number, ""), name))
+        return found
+
+    def close(self) -> None:
+        os.close(self._descriptor)
 
 
 def in_topic(order: Order) -> str:

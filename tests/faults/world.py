@@ -118,6 +118,10 @@ class World:
     def restart(self) -> None:
         """After a kill: what was cut off is counted, then the server comes back."""
         self.cut_off()
+        self.come_back()
+
+    def come_back(self) -> None:
+        """The server starts again; what was cut off is counted already."""
         self._restarts.clear()
         self.server.start()
 

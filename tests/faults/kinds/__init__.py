@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.faults.fault import Fault
 from tests.faults.kinds.broker import AllBrokersKilled, BrokerFrozen, BrokerKilled
-from tests.faults.kinds.checkpoint import CheckpointMissing, CheckpointTruncated, DiskFull
+from tests.faults.kinds.checkpoint import CheckpointMissing, CheckpointTruncated, DataLost, DiskFull
 from tests.faults.kinds.driver import (
     KilledAfterOffsets,
     KilledAfterTransaction,
@@ -15,6 +15,7 @@ from tests.faults.kinds.driver import (
 from tests.faults.kinds.poison import FarFuture, HugePoison, PoisonBurst
 from tests.faults.kinds.servers import SecondServerOnCopy, SecondServerOnFolder, ServerFrozen, ZombieServer
 from tests.faults.kinds.sink import SinkDown
+from tests.faults.kinds.store import StoreLost, StoreOfAnotherTime, StoreTruncated
 from tests.faults.kinds.transaction import InputTransactionHung
 from tests.faults.kinds.worker import WorkerFrozen, WorkerKilled
 
@@ -41,6 +42,10 @@ FAULTS: dict[str, type[Fault]] = {
         FarFuture,
         CheckpointTruncated,
         CheckpointMissing,
+        DataLost,
+        StoreLost,
+        StoreTruncated,
+        StoreOfAnotherTime,
         DiskFull,
         InputTransactionHung,
     )

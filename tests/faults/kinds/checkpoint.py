@@ -14,65 +14,58 @@ from tests.faults.fault import Fault
 from tests.faults.processes import wait_until
 from tests.faults.world import World
 
-_SEEN_S = 60.0
-
 
 class CheckpointTruncated(Fault):
     name = "checkpoint-truncated"
-    what = "a file of a checkpoint is cut short while the server is down: refused until it is whole again"
+    what = "a file of a query's checkpoint is cut short while the server is down: the server makes the checkpoint anew"
     takes_s = 80.0
 
-    def __init__(self) -> None:
-        self._file, self._whole = Path(), b""
-
     def strike(self, world: World, chance: Random) -> str:
-        world.feed.pause()
-        world.settle()
-        assert world.server.stop() == 0, "the server didn't stop in order"
+        how = _down(world, chance)
         names = world.names
         sink = chance.choice([names.clean, names.counts, names.heavy, names.minutes])
         checkpoint = world.checkpoint(sink)
-        self._file = chance.choice(_vital(checkpoint))
-        self._whole = self._file.read_bytes()
-        self._damage(chance)
-        before = world.kafka.end_offsets(sink)
-        world.feed.flow()
-        world.server.start()
-        world.feed.more(100)
-        shown = self._refused(world, sink)
-        assert world.kafka.end_offsets(sink) == before, f"{sink} was written to from a damaged checkpoint"
-        return f"{self._file.relative_to(checkpoint.folder)} of {sink}: {shown[:100]}"
+        file = chance.choice(_vital(checkpoint))
+        self._damage(file, chance)
+        return f"{file.relative_to(checkpoint.folder)} of {sink}, {how}"
 
     def heal(self, world: World) -> None:
-        """What an operator does: the file comes back from a backup, and the server starts again."""
-        world.server.kill()
-        self._file.write_bytes(self._whole)
-        world.restart()
+        """Nobody puts anything back: the server has to start, and to do."""
+        world.come_back()
 
-    def _damage(self, chance: Random) -> None:
-        self._file.write_bytes(self._whole[: chance.randrange(0, max(1, len(self._whole) // 2))])
-
-    def _refused(self, world: World, sink: str) -> str:
-        error = ""
-
-        def shown() -> bool:
-            nonlocal error
-            states = world.server.states()
-            others = {n: s.state for n, s in states.items() if n != sink}
-            assert "ERROR" not in others.values(), f"others are hurt too: {others}"
-            error = states[sink].error
-            return states[sink].state == "ERROR" and bool(error)
-
-        wait_until(shown, lambda: f"{sink} isn't refused: {world.server.states()[sink]}", _SEEN_S)
-        return error
+    def _damage(self, file: Path, chance: Random) -> None:
+        os.truncate(file, chance.randrange(0, max(1, file.stat().st_size // 2)))
 
 
 class CheckpointMissing(CheckpointTruncated):
     name = "checkpoint-missing"
-    what = "a file of a checkpoint is deleted while the server is down: refused until it is back"
+    what = "a file of a query's checkpoint is deleted while the server is down: the server makes the checkpoint anew"
 
-    def _damage(self, chance: Random) -> None:
-        self._file.unlink()
+    def _damage(self, file: Path, chance: Random) -> None:
+        file.unlink()
+
+
+class DataLost(Fault):
+    """All that queries have on disk is gone: their checkpoints and the local stores of their state.
+
+    `connector-*` stays. A sink's batches are not noted in the ledger, so a connector without its checkpoint is refused
+    (CHECKPOINT_BROKEN), rightly, and the world would never come to rest.
+    """
+
+    name = "data-lost"
+    what = "the folder of all checkpoints and local stores is emptied while the server is down, but for the sink's"
+    takes_s = 80.0
+
+    def strike(self, world: World, chance: Random) -> str:
+        how = _down(world, chance)
+        lost = [f for f in (world.server.data / "checkpoints").iterdir() if not f.name.startswith("connector-")]
+        for folder in lost:
+            shutil.rmtree(folder)
+        return f"{len(lost)} checkpoints, {how}"
+
+    def heal(self, world: World) -> None:
+        """Nobody puts anything back: the server has to start, and to do."""
+        world.come_back()
 
 
 class DiskFull(Fault):
@@ -107,7 +100,7 @@ class DiskFull(Fault):
         return f"{free >> 20} MB filled, {len(hurt)} statements hurt: {next(iter(hurt.values()))[:80]}"
 
     def _move_to_small_disk(self, world: World, folder: Path) -> None:
-        world.server.kill()
+        world.server.clear()  # a copy of a local store that is written meanwhile would be torn
         kept = folder.rename(folder.with_name("checkpoints-kept"))
         folder.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.size}", "tmpfs", str(folder)], check=True)
@@ -120,13 +113,25 @@ class DiskFull(Fault):
         """There is room again. The statements go on by themselves; the small disk stays until the world ends."""
 
 
+def _down(world: World, chance: Random) -> str:
+    """End the server, so or so, and count what was cut off while it can still be seen. Records flow on."""
+    in_order = chance.random() < 0.5
+    if in_order:
+        world.feed.pause()
+        world.settle()
+        assert world.server.stop() == 0, "the server didn't stop in order"
+    else:
+        world.server.clear()  # with its workers, so that nothing is written after the damage
+    world.cut_off()
+    world.feed.flow()
+    return "stopped in order" if in_order else "killed"
+
+
 def _vital(checkpoint: Checkpoint) -> list[Path]:
-    """Files without which nobody can know where the query stands: it must not guess."""
-    done = str(checkpoint.done)
-    found = [checkpoint.folder / "metadata", checkpoint.folder / "offsets" / done]
-    for partition in sorted(checkpoint.state.glob("0/[0-9]*")):
-        newest = sorted(partition.rglob("*.changelog"), key=lambda p: int(p.name.split(".")[0].split("_")[0]))
-        found += newest[-1:]
+    """Files without which Spark doesn't know where the query stands."""
+    planned, done = str(checkpoint.begun), str(checkpoint.done)
+    folder = checkpoint.folder
+    found = [folder / "metadata", folder / "offsets" / planned, folder / "commits" / done]
     return [file for file in found if file.exists() and file.stat().st_size > 0]
 
 

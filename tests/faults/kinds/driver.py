@@ -8,7 +8,7 @@ from abc import abstractmethod
 from random import Random
 from typing import ClassVar
 
-from tests.faults.checkpoints import Checkpoint
+from tests.faults.checkpoints import Checkpoint, pending_batch
 from tests.faults.fault import Fault
 from tests.faults.processes import wait_until
 from tests.faults.trap import Order
@@ -97,21 +97,21 @@ class KilledAfterTransaction(_Killed):
 
 class KilledInStateCommit(_Killed):
     name = "kill-in-state-commit"
-    what = "kill -9 of the driver while the state of a batch is written"
+    what = "kill -9 of the driver when changes of state are pending in a local store, and their batch isn't done"
     sinks = ("counts", "heavy", "minutes")
 
     def order(self, world: World, chance: Random, sink: str, checkpoint: Checkpoint) -> Order:
-        partitions = [p for p in checkpoint.state.glob("*/*") if p.is_dir() and p.name.isdigit()]
-        folders = [f for p in partitions for f in (p, *(d for d in p.iterdir() if d.is_dir()))]
         return Order(
             [p.pid for p in world.server.drivers()],
-            folders=[str(f) for f in folders],
-            name=r".*\.(changelog|zip|delta).*",
-            pass_over=chance.randrange(0, 12),
+            checkpoint=str(checkpoint.folder),
+            stores=[str(folder) for folder in checkpoint.stores()],
+            pass_over=chance.randrange(0, 6),
+            delay_ms=chance.choice([0.0, 0.0, 2.0, 10.0]),
         )
 
     def hit(self, world: World, sink: str, checkpoint: Checkpoint, before: int) -> bool:
-        return checkpoint.cut_off() is not None
+        batch = checkpoint.cut_off()
+        return batch is not None and batch in map(pending_batch, checkpoint.stores())
 
 
 def _end(world: World, sink: str) -> int:
