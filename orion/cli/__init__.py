@@ -30,6 +30,7 @@ NAMES = (
     "produce",
     "consume",
     "groups",
+    "state",
     "dlq",
     "profiles",
     "registry",

@@ -5,6 +5,7 @@ They are written by the slots' own transactions (orion.hub.transactions) and rea
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ _CONFIG = {
     "max.message.bytes": str(128 << 20),
     "message.timestamp.after.max.ms": ANY_TIME,
 }
+_BEHIND_SERVICE = re.compile(r"(?P<query>.+)-[0-9a-f]+-(?P<operator>\d+)-changelog")
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]")
+_LONGEST = 128  # of the 249 characters that a topic's name may have
 _CHUNK = 10_000
 _SILENCE_S = 60.0
 
@@ -42,7 +46,28 @@ class Changelog:
 
 
 def changelog_name(service: str, query: str, incarnation: str, operator: int) -> str:
-    return f"_{service}-{query}-{incarnation}-{operator}-changelog"
+    """The topic of one operator's state. The incarnation makes it the query's own, whatever is left of the id."""
+    return f"_{service}-{write_query(query)}-{incarnation}-{operator}-changelog"
+
+
+def write_query(query: str) -> str:
+    """A query's id as a topic's name can hold it: a quoted name may have any character, and be long."""
+    return _UNFIT.sub("_", query)[:_LONGEST]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogName:
+    """What a changelog's name says."""
+
+    topic: str
+    query: str
+    operator: int
+
+
+def parse_changelog_name(service: str, topic: str) -> ChangelogName | None:
+    """What a topic's name says, if it is a changelog of this service's."""
+    told = _BEHIND_SERVICE.fullmatch(topic.removeprefix(f"_{service}-")) if topic.startswith(f"_{service}-") else None
+    return ChangelogName(topic, told["query"], int(told["operator"])) if told else None
 
 
 def find_changelogs(kafka: Kafka, names: Sequence[str]) -> dict[str, Changelog]:

@@ -112,25 +112,25 @@ class Membership:
     def has_earlier_run(self) -> bool:
         """Whether the group remembers a run before this one. A group that nobody is in is forgotten after a while
         (offsets.retention.minutes)."""
-        return any(place.metadata for place in self._committed([TopicPartition(LEDGER, RUN_PARTITION)]))
+        return any(place.metadata for place in self._read_committed([TopicPartition(LEDGER, RUN_PARTITION)]))
 
     def read_notes(self, slots: int) -> dict[int, LedgerNote]:
         """What each slot has noted of the last batch that it has written, where it has written any.
 
         Waits for transactions of an earlier run that are still open.
         """
-        found = self._committed([slot_place(slot) for slot in range(slots)])
+        found = self._read_committed([slot_place(slot) for slot in range(slots)])
         return {place.partition - FIRST_SLOT: parse_note(place.metadata) for place in found if place.metadata}
 
     def read_offsets(self, partitions: Mapping[str, int]) -> dict[str, dict[int, int]]:
         """How far the group is, by its own offsets, in topics that have so many partitions."""
         wanted = [TopicPartition(topic, part) for topic, count in partitions.items() for part in range(count)]
         found: dict[str, dict[int, int]] = {}
-        for place in self._committed(wanted) if wanted else []:
+        for place in self._read_committed(wanted) if wanted else []:
             found.setdefault(place.topic, {})[place.partition] = place.offset
         return found
 
-    def _committed(self, places: list[TopicPartition]) -> list[TopicPartition]:
+    def _read_committed(self, places: list[TopicPartition]) -> list[TopicPartition]:
         """The group's offsets where it has any, once no transaction over them is open."""
         end = time.monotonic() + TRANSACTION_S + 30.0
         while True:

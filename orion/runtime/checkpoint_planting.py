@@ -113,11 +113,11 @@ def plant_checkpoint(folder: Path, plan: BatchPlan, shuffle_partitions: int) -> 
         shutil.rmtree(there, ignore_errors=True) if there.is_dir() else there.unlink(missing_ok=True)
     starts, ends = ([_pick(source, at) for source in plan.sources] for at in (0, 1))
     if plan.batch > 0:
-        _write(folder / "offsets" / str(plan.batch - 1), _planned(starts, shuffle_partitions))
+        _write(folder / "offsets" / str(plan.batch - 1), _write_plan_text(starts, shuffle_partitions))
         _write(folder / "commits" / str(plan.batch - 1), _DONE)
     for number, start in enumerate(starts):
         _write(folder / "sources" / str(number) / "0", f"\0{_VERSION}\n{_to_json(start)}")
-    _write(folder / "offsets" / str(plan.batch), _planned(ends, shuffle_partitions))
+    _write(folder / "offsets" / str(plan.batch), _write_plan_text(ends, shuffle_partitions))
     if plan.is_done:
         _write(folder / "commits" / str(plan.batch), _DONE)
     # Last: a folder without it isn't believed.
@@ -127,7 +127,7 @@ def plant_checkpoint(folder: Path, plan: BatchPlan, shuffle_partitions: int) -> 
 _DONE = f'{_VERSION}\n{{"nextBatchWatermarkMs":0}}'
 
 
-def _planned(offsets: list[Offsets], shuffle_partitions: int) -> str:
+def _write_plan_text(offsets: list[Offsets], shuffle_partitions: int) -> str:
     conf = {"spark.sql.shuffle.partitions": str(shuffle_partitions)}
     now = {"batchWatermarkMs": 0, "batchTimestampMs": time.time_ns() // 1_000_000, "conf": conf}
     return "\n".join((_VERSION, _to_json(now), *map(_to_json, offsets)))

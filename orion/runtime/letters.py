@@ -33,7 +33,7 @@ def letter_of(frame: DataFrame) -> str:
         return rows.LETTER
     if rows.BAD not in frame.columns:
         return NO_LETTER
-    return f"CASE WHEN {rows.BAD} IS NOT NULL THEN {_packed(frame, {})} END"
+    return f"CASE WHEN {rows.BAD} IS NOT NULL THEN {_pack_letter(frame, {})} END"
 
 
 def reason_of(frame: DataFrame) -> str:
@@ -45,10 +45,10 @@ def letter_of_row(frame: DataFrame) -> str:
     known."""
     columns = [c for c in frame.columns if not c.startswith("__") and c not in (ROWPARTITION, ROWOFFSET)]
     fields = ", ".join(f"{literal(c)}, {quote(c)}" for c in columns)
-    return _packed(frame, {rows.RAW_VALUE: f"CAST(to_json(named_struct({fields})) AS BINARY)"})
+    return _pack_letter(frame, {rows.RAW_VALUE: f"CAST(to_json(named_struct({fields})) AS BINARY)"})
 
 
-def _packed(frame: DataFrame, known: dict[str, str]) -> str:
+def _pack_letter(frame: DataFrame, known: dict[str, str]) -> str:
     there = {name: name for name in _TOLD if name in frame.columns} | known
     unknown = {n: _UNKNOWN.get(n, f"CAST(NULL AS {spark_type(t)})") for n, t in _TOLD.items()}
     return packing.pack([((unknown | there)[name], type_) for name, type_ in _TOLD.items()])
@@ -57,7 +57,7 @@ def _packed(frame: DataFrame, known: dict[str, str]) -> str:
 def with_letters_read(frame: DataFrame) -> DataFrame:
     """A frame behind an operator with what its letters tell in columns: as its records had it, PARTITION and OFFSET."""
     others = [quote(c) for c in frame.columns if c != rows.LETTER]
-    read = frame.selectExpr(*others, rows.LETTER, f"{_unpacked()} AS __told")
+    read = frame.selectExpr(*others, rows.LETTER, f"{_unpack_letter()} AS __told")
     told = [
         f"{packing.column('__told', at, type_)} AS {_NAMES.get(name, name)}"
         for at, (name, type_) in enumerate(_TOLD.items())
@@ -65,6 +65,6 @@ def with_letters_read(frame: DataFrame) -> DataFrame:
     return read.selectExpr(*others, rows.LETTER, *told)
 
 
-def _unpacked() -> str:
+def _unpack_letter() -> str:
     # A note's bytes aren't a letter's.
     return packing.unpacked(f"CASE WHEN {rows.BAD} <> '{rows.NOTE}' THEN {rows.LETTER} END", list(_TOLD.values()))

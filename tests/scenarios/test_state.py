@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from orion.app import Orion
+from orion.cli import app
 from orion.hub.kafka import Kafka
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
@@ -201,3 +203,22 @@ def test_a_statement_that_is_dropped_leaves_no_changelog(orion: Orion, kafka: Ka
     assert [t.name for t in kafka.topics() if query in t.name]
     orion.execute("DROP TABLE gone_counts;")
     until(lambda: not [t.name for t in kafka.topics() if query in t.name], 30.0)
+
+
+def test_what_a_statement_keeps_can_be_read(orion: Orion, kafka: Kafka, until: Await, scratch: Path) -> None:
+    create_statements(orion, "SHOWN")
+    send_plays(kafka, "SHOWN", range(100))
+    until(has_counted(kafka, "SHOWN", 100), 120.0)
+    query = find_status(orion, "SHOWN_COUNTS").id
+    asked = ["state", "show", query, "--bootstrap", kafka.bootstrap, "--json"]
+    ran = CliRunner().invoke(app, ["--data", str(scratch / "orion"), *asked])
+    assert ran.exit_code == 0, ran.output
+    records = [record for record in json.loads(ran.output) if record["key"] != "(clock)"]
+    # What a group keeps is the time of its latest row and its aggregates.
+    assert sorted((record["key"][-2:], record["value"][1]) for record in records) == [
+        (f"s{song}", [20]) for song in range(5)
+    ]
+    assert {record["task"] for record in records} <= {0, 1}
+    ran = CliRunner().invoke(app, ["--data", str(scratch / "orion"), "state", "list", "--bootstrap", kafka.bootstrap])
+    assert query in ran.output
+    orion.execute(f"TERMINATE {query};")

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from orion.plan.relations import Aggregate, AggregateCall
 from orion.plan.sources import ROWTIME, WINDOWEND, WINDOWSTART
 from orion.runtime import letters, packing, rows
-from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folding, Folds, Retraction
+from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, GroupFolding, Retraction
 from orion.runtime.operators.late_count import count_late_rows
 from orion.runtime.operators.spread import KEY, TIME, Spread, arriving
 from orion.runtime.operators.values import from_plain, plain_type, to_plain
@@ -25,7 +25,7 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread, *, keeps_late: 
         arguments = _data([(a.spark, a.type) for c in relation.calls for a in c.args])
         row = letters.letter_of_row(frame) if keeps_late else None
         given = arriving(frame, packing.packed(key), row, data=arguments, present=packing.present(key))
-    how = Folding(
+    how = GroupFolding(
         Folds(relation.calls),
         relation.window,
         final=relation.final,
@@ -52,7 +52,7 @@ def _data(arguments: list[tuple[str, SqlType]]) -> dict[str, str]:
     return {f"d{at}": to_plain(spark, type_) for at, (spark, type_) in enumerate(arguments)}
 
 
-def _output(relation: Aggregate, how: Folding) -> dict[str, str]:
+def _output(relation: Aggregate, how: GroupFolding) -> dict[str, str]:
     """The columns of what the operator makes, in its order."""
     sides = (_AFTER, _BEFORE) if how.tells_before else (_AFTER,)
     results = {f"{side}{call.name}": plain_type(call.type) for side in sides for call in relation.calls}

@@ -20,7 +20,7 @@ from orion.runtime.operators.arrival import arrival_order
 from orion.runtime.operators.folds import Aggregator, Bounds, Call, window_key
 from orion.runtime.operators.late import reason
 from orion.runtime.operators.tasks import LateRows, OutputRow
-from orion.runtime.state.state import State
+from orion.runtime.state.state import TaskState
 
 KEY, TIME, START = "key", "time", "start"
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -39,7 +39,7 @@ class ChangedGroups:
     before: list[list[Any]] = field(default_factory=list)  # what they came to then, for each aggregate, where wanted
 
 
-class Batch:
+class ArrivedRows:
     """A batch's rows in the order of arrival: keys, times, the columns of the aggregates' arguments, and letters."""
 
     def __init__(self, orders: pa.Array, table: pa.Table) -> None:
@@ -57,7 +57,7 @@ class ColumnAggregator:
         self.rows = aggregator
         self.how, self.window = aggregator.how, aggregator.window
 
-    def take(self, batch: Batch, state: State) -> tuple[ChangedGroups | None, list[OutputRow]]:
+    def take(self, batch: ArrivedRows, state: TaskState) -> tuple[ChangedGroups | None, list[OutputRow]]:
         """The groups that have changed, if they are to be told; and late rows and windows that are over."""
         rows: list[OutputRow] = []
         if self.window is None:
@@ -86,7 +86,7 @@ class ColumnAggregator:
 
     # ---- windows -----------------------------------------------------------------------------------------------
 
-    def _windows(self, times: Numbers, state: State) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    def _windows(self, times: Numbers, state: TaskState) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """Which rows fall into which windows that are open: the rows' places and the windows' starts, in the order of
         arrival; the places of rows that some window was closed to; and how far the stream had come at each row."""
         assert self.window is not None
@@ -110,7 +110,7 @@ class ColumnAggregator:
             at, begins = at[arrived], begins[arrived]
         return at, begins, np.flatnonzero(late), now
 
-    def _tell_late(self, batch: Batch, late: Numbers, now: Numbers) -> Iterator[OutputRow]:
+    def _tell_late(self, batch: ArrivedRows, late: Numbers, now: Numbers) -> Iterator[OutputRow]:
         if not len(late):
             return
         nothing = self.rows.no_result
@@ -121,17 +121,17 @@ class ColumnAggregator:
         told = batch.table.select([KEY, "row"]).take(late).to_pylist()
         for at, row in zip(late.tolist(), told, strict=True):
             time, reached = int(batch.times[at]), int(now[at])
-            why = reason(self._closed(time, reached), self.window.grace_ms, reached)
+            why = reason(self._list_closed(time, reached), self.window.grace_ms, reached)
             yield OutputRow(row[KEY], time, nothing, LateRows(1, why, row["row"]))
 
-    def _closed(self, time: int, now: int) -> list[Bounds]:
+    def _list_closed(self, time: int, now: int) -> list[Bounds]:
         assert self.window is not None
         size, grace = self.window.size_ms, self.window.grace_ms
         return [(s, s + size) for s in self.rows.window_starts(time) if s + size <= now - grace]
 
     # ---- groups ------------------------------------------------------------------------------------------------
 
-    def _change_groups(self, table: pa.Table, state: State) -> ChangedGroups:
+    def _change_groups(self, table: pa.Table, state: TaskState) -> ChangedGroups:
         by_arrow = all(_is_columnar(call, table) for call in self.rows.calls)
         groups, places = self._by_arrow(table, state) if by_arrow else self._by_rows(table, state)
         columns = zip(*groups.folded, strict=True) if groups.folded else iter([()] * len(places))
@@ -151,7 +151,7 @@ class ColumnAggregator:
         heads = {start: window_key(start, b"") for start in set(starts)}
         return [heads[start] + key for start, key in zip(starts, keys, strict=True)]
 
-    def _by_arrow(self, table: pa.Table, state: State) -> tuple[ChangedGroups, list[bytes]]:
+    def _by_arrow(self, table: pa.Table, state: TaskState) -> tuple[ChangedGroups, list[bytes]]:
         calls = self.rows.calls
         wanted: list[Any] = [(TIME, "max")]
         for call in calls:
@@ -175,7 +175,7 @@ class ColumnAggregator:
         ]
         return ChangedGroups(keys, starts, times, merged, [k is not None for k in kept], before), places
 
-    def _by_rows(self, table: pa.Table, state: State) -> tuple[ChangedGroups, list[bytes]]:
+    def _by_rows(self, table: pa.Table, state: TaskState) -> tuple[ChangedGroups, list[bytes]]:
         """Row by row, in the order of arrival, into what the groups hold already."""
         calls = self.rows.calls
         columns = [_read(as_list(table.column(f"d{at}")), read) for at, read in enumerate(self.rows.readers)]

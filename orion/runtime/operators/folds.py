@@ -21,7 +21,7 @@ from orion.plan.sources import Window, WindowKind
 from orion.runtime.operators.late import reason
 from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
 from orion.runtime.operators.values import reader, writer
-from orion.runtime.state.state import State
+from orion.runtime.state.state import TaskState
 
 # Which way a row goes: it gives to its group, takes back what an earlier one gave, or both in one step.
 GIVE, UNDO, BOTH = 0, 1, 2
@@ -70,7 +70,7 @@ class Folds:
 
 
 @dataclass(frozen=True)
-class Folding:
+class GroupFolding:
     """How a GROUP BY is folded."""
 
     folds: Folds
@@ -96,7 +96,7 @@ class Aggregator(Operator):
     where they are wanted, and each aggregate a value of its own.
     """
 
-    def __init__(self, how: Folding) -> None:
+    def __init__(self, how: GroupFolding) -> None:
         self.how = how
         self.window = how.window
         self.tells_late = how.window is not None
@@ -118,7 +118,7 @@ class Aggregator(Operator):
 
     # ---- the operator ------------------------------------------------------------------------------------------
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         give, take = self._steps(row)
         now = state.see(row.time)
         if self.window is None:
@@ -137,7 +137,7 @@ class Aggregator(Operator):
                 yield from self._too_late(row, closed, now)
         yield from self.close_windows(state, now)
 
-    def end(self, state: State) -> Iterator[OutputRow]:
+    def end(self, state: TaskState) -> Iterator[OutputRow]:
         for (key, bounds), (kept, before, time) in self._pending.items():
             yield self._made(key, bounds, kept[0] if time is None else time, before, None if kept is None else kept[1])
         self._pending.clear()
@@ -178,7 +178,9 @@ class Aggregator(Operator):
         first = max(0, time - size + advance) // advance * advance
         return range(first, time + 1, advance)
 
-    def _fold_in(self, row: InputRow, steps: Steps, bounds: Bounds, place: bytes, state: State) -> Iterator[OutputRow]:
+    def _fold_in(
+        self, row: InputRow, steps: Steps, bounds: Bounds, place: bytes, state: TaskState
+    ) -> Iterator[OutputRow]:
         kept = state.get(place)
         shown = self.how.each and not self.how.final
         before = None
@@ -200,7 +202,7 @@ class Aggregator(Operator):
             return bounds[1] + self.window.grace_ms
         return None if self.how.ttl_ms is None else time + self.how.ttl_ms
 
-    def _into_session(self, row: InputRow, data: list[Any], now: int, state: State) -> Iterator[OutputRow]:
+    def _into_session(self, row: InputRow, data: list[Any], now: int, state: TaskState) -> Iterator[OutputRow]:
         """All sessions near enough are made into one with the row; each of them is withdrawn."""
         assert self.window is not None
         gap = self.window.size_ms
@@ -230,7 +232,7 @@ class Aggregator(Operator):
         if not self.how.final:
             yield from self._change(row.key, (start, end), end, None, [end, merged])
 
-    def close_windows(self, state: State, now: int) -> Iterator[OutputRow]:
+    def close_windows(self, state: TaskState, now: int) -> Iterator[OutputRow]:
         """Forget what can't change any more. It stays in the topic, or comes out now for the first time."""
         if self.window is None and self.how.ttl_ms is None:
             return
@@ -308,7 +310,7 @@ class Retraction(Operator):
     Out comes the row as it was and as it is now; a deletion has only the one, a new row only the other.
     """
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         before = state.get(row.key)
         if before is None and row.row is None:
             return

@@ -13,7 +13,7 @@ from typing import Any
 
 from orion.plan.relations import JoinType, Within
 from orion.runtime.operators.tasks import InputRow, Operator, OutputRow
-from orion.runtime.state.state import State
+from orion.runtime.state.state import TaskState
 
 LEFT, RIGHT = 0, 1
 
@@ -42,7 +42,7 @@ class StreamStream(Operator):
     kind: JoinType
     within: Within
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         now = state.see(row.time)
         if row.row is None:
             return
@@ -79,17 +79,17 @@ class StreamStream(Operator):
         return time + self._kept_ms() + 1
 
     @staticmethod
-    def _between(state: State, key: bytes, side: int, first: int, last: int) -> list[tuple[bytes, list[Any]]]:
+    def _between(state: TaskState, key: bytes, side: int, first: int, last: int) -> list[tuple[bytes, list[Any]]]:
         return state.members(key).between(_member(side, max(first, 0), 0), _member(side, max(last, -1) + 1, 0))
 
     @staticmethod
-    def _free_member(state: State, row: InputRow) -> bytes:
+    def _free_member(state: TaskState, row: InputRow) -> bytes:
         """Behind the rows of the same side and time."""
         time = max(row.time, 0)
         alike = StreamStream._between(state, row.key, row.side, time, time)
         return _member(row.side, time, _number_of(alike[-1][0]) + 1 if alike else 0)
 
-    def _close(self, state: State, now: int) -> Iterator[OutputRow]:
+    def _close(self, state: TaskState, now: int) -> Iterator[OutputRow]:
         for key, member in state.due(now):
             assert member is not None
             row, waits = state.members(key)[member]
@@ -102,7 +102,7 @@ class StreamStream(Operator):
             state.put_member(key, member, None if over else [row, False], None if over else later)
 
     @staticmethod
-    def _see(state: State, side: int, time: int) -> int:
+    def _see(state: TaskState, side: int, time: int) -> int:
         """How far one side has come."""
         times = state.get(_TIMES) or [-1, -1]
         if time > times[side]:
@@ -132,7 +132,7 @@ class StreamTable(Operator):
 
     kind: JoinType
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         if row.side == RIGHT:
             state.put(row.key, row.row)
             return
@@ -149,7 +149,7 @@ class TableTable(Operator):
 
     kind: JoinType
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         side = row.side
         kept = state.get(row.key) or [None, None]  # of each side its row and time
         now = None if row.row is None else [row.row, row.time]
@@ -182,7 +182,7 @@ class Subscribe(Operator):
 
     kind: JoinType
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         before = state.get(row.key)  # the foreign key it was under
         foreign: bytes | None = row.data[0] if row.row is not None else None
         state.put(row.key, None if row.row is None else [foreign])
@@ -207,7 +207,7 @@ class Serve(Operator):
 
     kind: JoinType
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         right = state.get(row.key)  # the right table's row and its time
         if row.side == RIGHT:
             state.put(row.key, None if row.row is None else [row.row, row.time])

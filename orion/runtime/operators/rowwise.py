@@ -13,7 +13,7 @@ from orion.runtime.operators import late
 from orion.runtime.operators.late_count import count_late_rows
 from orion.runtime.operators.spread import KEY, TIME, Spread, arriving, kept
 from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
-from orion.runtime.state.state import State
+from orion.runtime.state.state import TaskState
 from orion.schema import quote
 
 _OUT = {"__out": "BINARY", "__gone": "BOOLEAN"}
@@ -25,7 +25,7 @@ class Visible(Operator):
     def __init__(self, ttl_ms: int | None = None) -> None:
         self.ttl_ms = ttl_ms
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         if row.row is not None or state.get(row.key) is not None:
             due = None if self.ttl_ms is None or row.row is None else row.time + self.ttl_ms
             state.put(row.key, None if row.row is None else row.time, due)
@@ -47,7 +47,7 @@ class First(Operator):
         self.window = window
         self.keeps_late = keeps_late
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         now = state.see(row.time)
         for old, _ in state.due(now):
             state.put(old, None)

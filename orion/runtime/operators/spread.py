@@ -26,11 +26,11 @@ from orion.plan.sources import ROWTIME
 from orion.plan.tolerance import LATE_ROW
 from orion.runtime import letters, rows
 from orion.runtime.operators.arrival import arrival_order
-from orion.runtime.operators.column_folds import Batch, ColumnAggregator, as_list
+from orion.runtime.operators.column_folds import ArrivedRows, ColumnAggregator, as_list
 from orion.runtime.operators.folds import Aggregator
 from orion.runtime.operators.tasks import InputRow, Operator, OutputRow, run_rows
 from orion.runtime.state.packed_changes import pack_changes
-from orion.runtime.state.state import Change, MemoryStore, State
+from orion.runtime.state.state import Change, MemoryStore, TaskState
 from orion.runtime.state.task_store import DAMAGED, StateContext, TaskId, TaskStore
 from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
@@ -111,7 +111,7 @@ class Task:
 
     def run_batch(self, batches: Batches) -> Batches:
         if self.context is None:
-            yield from self._computed(_gathered(batches), None)
+            yield from self._compute(_gather_rows(batches), None)
             return
         context = TaskContext.get()
         assert context is not None
@@ -120,11 +120,11 @@ class Task:
         task = TaskId(self.number, context.partitionId(), batch_number())
         store = TaskStore(self.context, task)
         try:
-            table = _gathered(batches)
+            table = _gather_rows(batches)
             if store.is_done:
                 store.finish([])
                 return
-            yield from self._computed(table, store)
+            yield from self._compute(table, store)
         except DAMAGED:
             # The changelog has it all: the next run makes the store anew.
             store.discard()
@@ -134,13 +134,13 @@ class Task:
             gc.enable()
             settled()
 
-    def _computed(self, table: pa.Table | None, store: TaskStore | None) -> Batches:
-        state = State(store.store if store else MemoryStore())
+    def _compute(self, table: pa.Table | None, store: TaskStore | None) -> Batches:
+        state = TaskState(store.store if store else MemoryStore())
         if table is not None:
-            good, bad = _parted(table)
+            good, bad = _part_letters(table)
             yield from self._results(good, state)
             if bad is not None:
-                yield self._passed(bad)
+                yield self._pass_letters(bad)
         changes = state.changes()
         if store is not None:
             store.finish(changes)
@@ -153,32 +153,32 @@ class Task:
         assert context is not None
         packed = list(pack_changes(self.number, context.partitionId(), changes))
         if packed:
-            yield self._filled(len(packed), {rows.BAD: [rows.NOTE] * len(packed), rows.LETTER: packed})
+            yield self._fill_batch(len(packed), {rows.BAD: [rows.NOTE] * len(packed), rows.LETTER: packed})
 
     # ---- what comes out ----------------------------------------------------------------------------------------
 
-    def _results(self, table: pa.Table, state: State) -> Batches:
+    def _results(self, table: pa.Table, state: TaskState) -> Batches:
         operator = self.operator
         if not (isinstance(operator, Aggregator) and operator.how.by_columns):
-            yield from self._chunked(run_rows(operator, _input_rows(table), state))
+            yield from self._cut_chunks(run_rows(operator, _input_rows(table), state))
             return
         folding = ColumnAggregator(operator)
         last = _last_order(table)
-        groups, beside = folding.take(_batch(table), state)
+        groups, beside = folding.take(_arrive_rows(table), state)
         told = 0
         if groups is not None:
             told = len(groups.keys)
             orders = [last + at.to_bytes(4, "big") for at in range(told)]
-            own = zip(self._own, folding.results(groups), strict=True)
-            yield self._filled(told, {KEY: groups.keys, TIME: groups.times, rows.ORDER: orders, **dict(own)})
-        yield from self._chunked((last + (told + at).to_bytes(4, "big"), row) for at, row in enumerate(beside))
+            own = zip(self._own_columns, folding.results(groups), strict=True)
+            yield self._fill_batch(told, {KEY: groups.keys, TIME: groups.times, rows.ORDER: orders, **dict(own)})
+        yield from self._cut_chunks((last + (told + at).to_bytes(4, "big"), row) for at, row in enumerate(beside))
 
-    def _chunked(self, made: Iterator[tuple[bytes, OutputRow]]) -> Batches:
+    def _cut_chunks(self, made: Iterator[tuple[bytes, OutputRow]]) -> Batches:
         while chunk := list(islice(made, _CHUNK)):
             yield self._batch_of(chunk)
 
     @property
-    def _own(self) -> list[str]:
+    def _own_columns(self) -> list[str]:
         """The operator's own columns."""
         return [n for n in self.schema.names if n not in (KEY, TIME, rows.ORDER, rows.BAD, rows.LETTER, LATE)]
 
@@ -186,20 +186,20 @@ class Task:
         orders, found = zip(*made, strict=True)
         keys, times, values, lates = zip(*found, strict=True)
         columns: dict[str, Any] = {KEY: keys, TIME: times, rows.ORDER: orders}
-        columns |= dict(zip(self._own, zip(*values, strict=True), strict=True))
+        columns |= dict(zip(self._own_columns, zip(*values, strict=True), strict=True))
         if any(late is not None for late in lates):
             whys = [late.why if late else None for late in lates]
             columns[rows.BAD] = [None if why is None else f"{LATE_ROW}: {why}" for why in whys]
             columns[rows.LETTER] = [late.row if late else None for late in lates]
             columns[LATE] = [late.rows if late else None for late in lates]
-        return self._filled(len(made), columns)
+        return self._fill_batch(len(made), columns)
 
-    def _passed(self, bad: pa.Table) -> pa.RecordBatch:
+    def _pass_letters(self, bad: pa.Table) -> pa.RecordBatch:
         """Dead letters as they came; times are there for those who sort."""
         names = (KEY, TIME, rows.ORDER, rows.BAD, rows.LETTER)
-        return self._filled(bad.num_rows, {name: bad.column(name).combine_chunks() for name in names})
+        return self._fill_batch(bad.num_rows, {name: bad.column(name).combine_chunks() for name in names})
 
-    def _filled(self, length: int, columns: Mapping[str, Any]) -> pa.RecordBatch:
+    def _fill_batch(self, length: int, columns: Mapping[str, Any]) -> pa.RecordBatch:
         """A batch with these columns, and nothing in all others."""
         arrays = [
             column
@@ -212,12 +212,12 @@ class Task:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _gathered(batches: Batches) -> pa.Table | None:
+def _gather_rows(batches: Batches) -> pa.Table | None:
     found = [batch for batch in batches if batch.num_rows]
     return pa.Table.from_batches(found) if found else None
 
 
-def _parted(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+def _part_letters(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
     """Rows, and dead letters if there are any."""
     bad = table.column(rows.BAD)
     if bad.null_count == table.num_rows:
@@ -225,12 +225,12 @@ def _parted(table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
     return table.filter(bad.is_null()), table.filter(bad.is_valid())
 
 
-def _batch(table: pa.Table) -> Batch:
+def _arrive_rows(table: pa.Table) -> ArrivedRows:
     """A table as a column fold takes it."""
     names = {KEY: "key", TIME: "time", ROW: "row"}
     chosen = [n for n in table.column_names if n in names or n.startswith(_DATA)]
     renamed = [names.get(n) or n.removeprefix(_DATA) for n in chosen]
-    return Batch(table.column(rows.ORDER), table.select(chosen).rename_columns(renamed))
+    return ArrivedRows(table.column(rows.ORDER), table.select(chosen).rename_columns(renamed))
 
 
 def _last_order(table: pa.Table) -> bytes:

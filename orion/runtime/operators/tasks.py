@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from orion.runtime.state.state import State
+from orion.runtime.state.state import TaskState
 
 
 class InputRow(NamedTuple):
@@ -49,15 +49,15 @@ class Operator:
 
     tells_late: bool = False  # some of what it makes has `late`
 
-    def take(self, row: InputRow, state: State) -> Iterator[OutputRow]:
+    def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         raise NotImplementedError
 
-    def end(self, state: State) -> Iterator[OutputRow]:
+    def end(self, state: TaskState) -> Iterator[OutputRow]:
         """After the last row of a batch; most have told everything by then."""
         return iter(())
 
 
-def run_rows(operator: Operator, arrived: Iterable[InputRow], state: State) -> Iterator[tuple[bytes, OutputRow]]:
+def run_rows(operator: Operator, arrived: Iterable[InputRow], state: TaskState) -> Iterator[tuple[bytes, OutputRow]]:
     """What the operator makes of a batch's rows, each with its place in the order of arrival."""
     order = b""
     made_at = 0

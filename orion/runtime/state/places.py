@@ -17,7 +17,7 @@ SINGLE = b"\x02"
 _MEMBER = b"\x01"
 
 
-class Place(NamedTuple):
+class StatePlace(NamedTuple):
     """Whose record it is; `member` is None where the key has only one."""
 
     key: bytes
@@ -33,8 +33,8 @@ def group(key: bytes) -> bytes:
     return _MEMBER + struct.pack(">I", len(key)) + key
 
 
-def parse_place(place: bytes) -> Place:
+def parse_place(place: bytes) -> StatePlace:
     if place[:1] == _MEMBER:
         length = int.from_bytes(place[1:5], "big")
-        return Place(place[5 : 5 + length], place[5 + length :])
-    return Place(place[1:])
+        return StatePlace(place[5 : 5 + length], place[5 + length :])
+    return StatePlace(place[1:])

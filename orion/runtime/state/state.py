@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
-from orion.runtime.state.places import CLOCK, SINGLE, Place, group, parse_place, single
+from orion.runtime.state.places import CLOCK, SINGLE, StatePlace, group, parse_place, single
 from orion.runtime.state.values import decode, encode
 
 
@@ -101,7 +101,7 @@ class Members:
             self._values[member] = value
 
 
-class State:
+class TaskState:
     """See the module. Whoever gets a value owns it until the batch's end: it may be changed in place, then put."""
 
     def __init__(self, store: StateStore) -> None:
@@ -219,7 +219,7 @@ class State:
             self._now = time
         return self._now
 
-    def due(self, until: int) -> list[Place]:
+    def due(self, until: int) -> list[StatePlace]:
         """Whose time has come, in its order. Each is told once, unless it is put with another time."""
         return [parse_place(place) for place, _ in self._take_due(until)]
 

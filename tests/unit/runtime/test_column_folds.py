@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from orion.plan.relations import AggregateCall, Expr
 from orion.plan.sources import Window, WindowKind
-from orion.runtime.operators.column_folds import Batch, ColumnAggregator, as_list
-from orion.runtime.operators.folds import Aggregator, Folding, Folds
+from orion.runtime.operators.column_folds import ArrivedRows, ColumnAggregator, as_list
+from orion.runtime.operators.folds import Aggregator, Folds, GroupFolding
 from orion.runtime.operators.tasks import InputRow, OutputRow, run_rows
 from orion.runtime.state.places import CLOCK
-from orion.runtime.state.state import MemoryStore, State
+from orion.runtime.state.state import MemoryStore, TaskState
 from orion.runtime.state.values import decode
 from orion.schema import Array, Decimal, Field, Scalar, SqlType, Struct
 
@@ -77,8 +77,8 @@ BY_ROWS = [
 ]
 
 
-def folding(wanted: list[Wanted], window: Window | None = None, **how: bool) -> Folding:
-    return Folding(Folds(tuple(one.call(at) for at, one in enumerate(wanted))), window, **how)
+def folding(wanted: list[Wanted], window: Window | None = None, **how: bool) -> GroupFolding:
+    return GroupFolding(Folds(tuple(one.call(at) for at, one in enumerate(wanted))), window, **how)
 
 
 # ---- rows of a batch, and what either way makes of them --------------------------------------------------------
@@ -136,13 +136,13 @@ def split(made: list[OutputRow]) -> Told:
     return groups, [row for row in made if row.late is not None]
 
 
-def take_rows(how: Folding, rows: Rows, state: State) -> Told:
+def take_rows(how: GroupFolding, rows: Rows, state: TaskState) -> Told:
     return split([row for _, row in run_rows(Aggregator(how), rows.input, state)])
 
 
-def take_columns(how: Folding, rows: Rows, state: State) -> Told:
+def take_columns(how: GroupFolding, rows: Rows, state: TaskState) -> Told:
     aggregator = ColumnAggregator(Aggregator(how))
-    changed, beside = aggregator.take(Batch(rows.orders, rows.table), state)
+    changed, beside = aggregator.take(ArrivedRows(rows.orders, rows.table), state)
     if changed is None:
         return split(beside)
     assert not how.final
@@ -151,18 +151,18 @@ def take_columns(how: Folding, rows: Rows, state: State) -> Told:
     return split([*(OutputRow(*row) for row in rows_of_groups), *beside])
 
 
-def kept(store: MemoryStore, how: Folding) -> tuple[dict[bytes, int | None], int | None]:
+def kept(store: MemoryStore, how: GroupFolding) -> tuple[dict[bytes, int | None], int | None]:
     """Whose records are there and when they fall due; how far the stream is, which only windows ask."""
     due = {place: decode(blob)[1] for place, blob in store.blobs.items() if place != CLOCK}
-    return due, State(store).now if how.window else None
+    return due, TaskState(store).now if how.window else None
 
 
-def check_alike(how: Folding, batches: list[Rows]) -> list[Told]:
+def check_alike(how: GroupFolding, batches: list[Rows]) -> list[Told]:
     """Both make the same of the batches, one after the other; what they make."""
     by_rows, by_columns = MemoryStore(), MemoryStore()
     found = []
     for rows in batches:
-        state, other = State(by_rows), State(by_columns)
+        state, other = TaskState(by_rows), TaskState(by_columns)
         told = take_rows(how, rows, state)
         assert take_columns(how, rows, other) == told
         by_rows.apply(state.changes())
@@ -319,7 +319,7 @@ def test_numbers_reach_python_as_groups(window: Window | None, monkeypatch: pyte
         values = {pa.float64(): 1.5, pa.string(): "a"}.get(types[0] if types else None, 7)
         if wanted.argument in (None, *NUMBERS, TEXT):
             rows = batch(("a", 5, values), ("b", 6, None), type_=types[0] if types else None)
-            take_columns(folding([wanted], window), rows, State(MemoryStore()))
+            take_columns(folding([wanted], window), rows, TaskState(MemoryStore()))
 
 
 # ---- columns as lists ------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orion.plan.relations import Aggregate, AggregateCall, Expr, Union, why_row_by_row
 from orion.plan.sources import Window, WindowKind
-from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folding, Folds, Retraction
+from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, GroupFolding, Retraction
 from orion.runtime.operators.tasks import InputRow, LateRows, OutputRow
 from orion.runtime.state.state import MemoryStore
 from orion.schema import Scalar
@@ -24,7 +24,7 @@ SESSION = Window(WindowKind.SESSION, 10, 10, 1000)
 
 
 def count(window: Window | None = None, **how: Any) -> Aggregator:
-    return Aggregator(Folding(Folds((COUNT,)), window, **{"each": True, "tells_before": True, **how}))
+    return Aggregator(GroupFolding(Folds((COUNT,)), window, **{"each": True, "tells_before": True, **how}))
 
 
 def at(key: str, *times: int) -> list[InputRow]:
@@ -144,11 +144,11 @@ def test_rows_are_folded_together_where_explain_says_so(window: Window | None, h
     key = (Expr("k", Scalar.STRING, "k"),)
     told = how | {"of_table": key if "of_table" in how else ()}
     relation = Aggregate(Union(()), (), (COUNT,), window, None, (), **told)
-    assert Folding(Folds((COUNT,)), window, **how).by_columns is (why_row_by_row(relation) is None)
+    assert GroupFolding(Folds((COUNT,)), window, **how).by_columns is (why_row_by_row(relation) is None)
 
 
 def test_a_table_takes_back_what_its_rows_gave() -> None:
-    sums = Aggregator(Folding(Folds((SUM,)), None, each=True, of_table=True))
+    sums = Aggregator(GroupFolding(Folds((SUM,)), None, each=True, of_table=True))
     one, two = {"d0": 5}, {"d0": 7}
     rows = [
         InputRow(b"g", None, 1, GIVE, (one, None)),

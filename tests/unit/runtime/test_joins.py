@@ -13,7 +13,7 @@ from orion.plan.relations import JoinType, Within
 from orion.runtime.operators.arrival import arrival_order
 from orion.runtime.operators.joins import LEFT, RIGHT, Serve, StreamStream, StreamTable, Subscribe, TableTable
 from orion.runtime.operators.tasks import InputRow, Operator, OutputRow, run_rows
-from orion.runtime.state.state import MemoryStore, State
+from orion.runtime.state.state import MemoryStore, TaskState
 
 
 def made(operator: Operator, rows: Iterable[InputRow], *, batch: int = 1) -> list[OutputRow]:
@@ -25,7 +25,7 @@ def made(operator: Operator, rows: Iterable[InputRow], *, batch: int = 1) -> lis
 
 
 def take_batch(operator: Operator, rows: Iterable[InputRow], store: MemoryStore) -> list[OutputRow]:
-    state = State(store)
+    state = TaskState(store)
     found = [m for _, m in run_rows(operator, rows, state)]
     store.apply(state.changes())
     return found

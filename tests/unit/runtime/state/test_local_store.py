@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from orion.runtime.state import local_store
 from orion.runtime.state.local_store import LocalStore, StoreNote, StoreTaken, open_store
-from orion.runtime.state.places import Place, group, parse_place, single
-from orion.runtime.state.state import Change, MemoryStore, State
+from orion.runtime.state.places import StatePlace, group, parse_place, single
+from orion.runtime.state.state import Change, MemoryStore, TaskState
 from orion.runtime.state.values import encode
 
 IDENTITY = "changelog/id/3"
@@ -45,8 +45,8 @@ def opened(folder: Path | None = None, identity: str = IDENTITY) -> Iterator[Loc
 # Places of 480 bytes are the longest that are keys as they are; those of a group are five bytes longer than its key.
 KEYS = [b"", b"a", b"ab", *(b"k" * length for length in (474, 475, 479, 480, 900)), b"k" * 900 + b"l"]
 MEMBERS = [None, b"", b"m", b"mn", b"m" * 480, b"m" * 480 + b"n"]
-Puts = list[tuple[Place, bytes | None, int | None]]
-places = st.builds(Place, st.sampled_from(KEYS), st.sampled_from(MEMBERS))
+Puts = list[tuple[StatePlace, bytes | None, int | None]]
+places = st.builds(StatePlace, st.sampled_from(KEYS), st.sampled_from(MEMBERS))
 values = st.none() | st.binary(max_size=3)
 dues = st.none() | st.integers(-2, 2) | st.sampled_from([-(2**63), 2**63 - 1])
 batches_of_puts = st.lists(places, min_size=1, max_size=6, unique=True).flatmap(
@@ -59,7 +59,7 @@ def changes_of(batches: list[Puts]) -> list[tuple[list[Change], MemoryStore]]:
     made: list[tuple[list[Change], MemoryStore]] = []
     store = MemoryStore()
     for at, batch in enumerate(batches):
-        state = State(store)
+        state = TaskState(store)
         state.see(at // 2)
         for place, value, due in batch:
             if place.member is None:
@@ -212,8 +212,8 @@ def test_places_that_are_hashed_come_back_whole() -> None:
         store.begin_reading()
         assert sorted(store.upcoming()) == sorted([(4, long), (3, member), (3, A)])
         assert store.scan(group(b"g" * 600)) == [(member, encode(2, 3))]
-        assert parse_place(member) == Place(b"g" * 600, b"m" * 600)
-        state = State(store)
+        assert parse_place(member) == StatePlace(b"g" * 600, b"m" * 600)
+        state = TaskState(store)
         assert state.get(b"x" * 5000) == 1
         assert state.members(b"g" * 600).items() == [(b"m" * 600, 2)]
         state.drop_due(9)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orion.runtime.state.places import CLOCK, Place, group, parse_place, single
+from orion.runtime.state.places import CLOCK, StatePlace, group, parse_place, single
 
 names = st.binary(max_size=6) | st.binary(min_size=300, max_size=600)
 
 
 @given(names, names)
 def test_a_place_tells_whose_it_is(key: bytes, member: bytes) -> None:
-    assert parse_place(single(key)) == Place(key)
-    assert parse_place(group(key) + member) == Place(key, member)
+    assert parse_place(single(key)) == StatePlace(key)
+    assert parse_place(group(key) + member) == StatePlace(key, member)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=3), st.none() | st.binary(max_size=3)), unique=True))

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orion.runtime.state.local_store import open_store
-from orion.runtime.state.places import CLOCK, Place, group, parse_place, single
-from orion.runtime.state.state import Change, MemoryStore, State, StateStore
+from orion.runtime.state.places import CLOCK, StatePlace, group, parse_place, single
+from orion.runtime.state.state import Change, MemoryStore, StateStore, TaskState
 from orion.runtime.state.values import decode
 
-Batch = Callable[[], State]
-Commit = Callable[[State], list[Change]]
+Batch = Callable[[], TaskState]
+Commit = Callable[[TaskState], list[Change]]
 Opened = tuple[StateStore, Batch, Commit]
 
 
@@ -28,12 +28,12 @@ Opened = tuple[StateStore, Batch, Commit]
 def memory_opened() -> Iterator[Opened]:
     store = MemoryStore()
 
-    def commit(state: State) -> list[Change]:
+    def commit(state: TaskState) -> list[Change]:
         changes = state.changes()
         store.apply(changes)
         return changes
 
-    yield store, lambda: State(store), commit
+    yield store, lambda: TaskState(store), commit
 
 
 @contextmanager
@@ -41,11 +41,11 @@ def local_opened() -> Iterator[Opened]:
     with TemporaryDirectory() as folder:
         store, note = open_store(Path(folder) / "store", "t/0")
 
-        def begin() -> State:
+        def begin() -> TaskState:
             store.begin_reading()
-            return State(store)
+            return TaskState(store)
 
-        def commit(state: State) -> list[Change]:
+        def commit(state: TaskState) -> list[Change]:
             changes = state.changes()
             store.set_pending(replace(note, batch=note.batch + 1), changes)
             store.apply_pending(note)
@@ -66,13 +66,13 @@ def local_opened() -> Iterator[Opened]:
 class Model:
     """What a State is to be, over a dict."""
 
-    records: dict[Place, tuple[Any, int | None]] = field(default_factory=dict)
+    records: dict[StatePlace, tuple[Any, int | None]] = field(default_factory=dict)
     now: int = -1
-    told: set[Place] = field(default_factory=set)  # of this batch, and not put with another time since
-    known: set[Place] = field(default_factory=set)  # those that somebody has asked for in this batch
-    put: set[Place] = field(default_factory=set)
+    told: set[StatePlace] = field(default_factory=set)  # of this batch, and not put with another time since
+    known: set[StatePlace] = field(default_factory=set)  # those that somebody has asked for in this batch
+    put: set[StatePlace] = field(default_factory=set)
 
-    def write(self, place: Place, value: Any, due: int | None) -> None:
+    def write(self, place: StatePlace, value: Any, due: int | None) -> None:
         if self.due_of(place) != due:
             self.told.discard(place)
         self.records.pop(place, None)
@@ -81,17 +81,17 @@ class Model:
         self.known.add(place)
         self.put.add(place)
 
-    def value(self, place: Place) -> Any:
+    def value(self, place: StatePlace) -> Any:
         return deepcopy(self.records[place][0]) if place in self.records else None
 
-    def due_of(self, place: Place) -> int | None:
+    def due_of(self, place: StatePlace) -> int | None:
         return self.records[place][1] if place in self.records else None
 
     def members(self, key: bytes) -> list[tuple[bytes, Any]]:
         found = {p.member: v for p, (v, _) in self.records.items() if p.key == key and p.member is not None}
         return sorted(found.items())
 
-    def take_due(self, until: int) -> set[Place]:
+    def take_due(self, until: int) -> set[StatePlace]:
         """Whose time has come and who isn't told yet; they are now."""
         found = {p for p in self.records if (due := self.due_of(p)) is not None and due <= until} - self.told
         self.told |= found
@@ -106,11 +106,11 @@ class Model:
 class Write:
     """Put a value; or None, which has no time."""
 
-    place: Place
+    place: StatePlace
     value: Any
     due: int | None
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         due = None if self.value is None else self.due
         _put(state, self.place, deepcopy(self.value), due)
         model.write(self.place, self.value, due)
@@ -120,10 +120,10 @@ class Write:
 class Grow:
     """Change what is there in place, then put it."""
 
-    place: Place
+    place: StatePlace
     due: int | None
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         value = _get(state, self.place) or []
         value.append(len(value))
         _put(state, self.place, value, self.due)
@@ -132,9 +132,9 @@ class Grow:
 
 @dataclass(frozen=True)
 class Read:
-    place: Place
+    place: StatePlace
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         assert _get(state, self.place) == model.value(self.place)
         model.known.add(self.place)
 
@@ -147,13 +147,13 @@ class WriteMany:
     value: Any
     dues: tuple[int | None, ...]
 
-    def run(self, state: State, model: Model) -> None:
-        keys = [key for key in self.keys if Place(key) not in model.known]
-        assert state.get_many(keys) == [model.value(Place(key)) for key in keys]
+    def run(self, state: TaskState, model: Model) -> None:
+        keys = [key for key in self.keys if StatePlace(key) not in model.known]
+        assert state.get_many(keys) == [model.value(StatePlace(key)) for key in keys]
         values = [deepcopy(self.value) for _ in keys]
         state.put_many(keys, values, self.dues)
         for key, due in zip(keys, self.dues, strict=False):
-            model.write(Place(key), self.value, due)
+            model.write(StatePlace(key), self.value, due)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class ReadGroup:
     first: bytes
     end: bytes
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         members, wanted = state.members(self.key), model.members(self.key)
         assert members.items() == wanted
         assert {member: members[member] for member, _ in wanted} == dict(wanted)
@@ -173,7 +173,7 @@ class ReadGroup:
 class See:
     time: int
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         model.now = max(model.now, self.time)
         assert state.see(self.time) == state.now == model.now
 
@@ -182,7 +182,7 @@ class See:
 class TellDue:
     until: int
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         told = state.due(self.until)
         dues = [due for place in told if (due := model.due_of(place)) is not None]
         assert len(told) == len(dues) == len(set(told))
@@ -194,7 +194,7 @@ class TellDue:
 class DropDue:
     until: int
 
-    def run(self, state: State, model: Model) -> None:
+    def run(self, state: TaskState, model: Model) -> None:
         state.drop_due(self.until)
         for place in model.take_due(self.until):
             model.write(place, None, None)
@@ -203,20 +203,20 @@ class DropDue:
 Operation = Write | Grow | Read | WriteMany | ReadGroup | See | TellDue | DropDue
 
 
-def _get(state: State, place: Place) -> Any:
+def _get(state: TaskState, place: StatePlace) -> Any:
     if place.member is None:
         return state.get(place.key)
     return dict(state.members(place.key).items()).get(place.member)
 
 
-def _put(state: State, place: Place, value: Any, due: int | None) -> None:
+def _put(state: TaskState, place: StatePlace, value: Any, due: int | None) -> None:
     if place.member is None:
         state.put(place.key, value, due)
     else:
         state.put_member(place.key, place.member, value, due)
 
 
-def place_bytes(place: Place) -> bytes:
+def place_bytes(place: StatePlace) -> bytes:
     return single(place.key) if place.member is None else group(place.key) + place.member
 
 
@@ -228,7 +228,7 @@ dues = st.none() | times
 bounds = st.sampled_from([b"", b"\x01", b"m", b"ma", b"n", b"\xff"])
 
 
-def operations_on(places: list[Place]) -> st.SearchStrategy[Operation]:
+def operations_on(places: list[StatePlace]) -> st.SearchStrategy[Operation]:
     some, own = st.sampled_from(places), st.sampled_from([place.key for place in places])
     return st.one_of(
         st.builds(Write, some, values, times),
@@ -248,14 +248,14 @@ def operations_on(places: list[Place]) -> st.SearchStrategy[Operation]:
     )
 
 
-def batches_on(places: st.SearchStrategy[Place], count: int) -> st.SearchStrategy[list[list[Operation]]]:
+def batches_on(places: st.SearchStrategy[StatePlace], count: int) -> st.SearchStrategy[list[list[Operation]]]:
     """Batches of operations on a few records, so that they meet."""
     few = st.lists(places, min_size=1, max_size=count, unique=True)
     return few.flatmap(lambda chosen: st.lists(st.lists(operations_on(chosen), max_size=12), min_size=1, max_size=3))
 
 
-singles, members = st.builds(Place, keys), st.builds(Place, keys, member_names)
-short = st.builds(Place, keys.filter(lambda key: len(key) < 9), st.none() | st.sampled_from([b"", b"m", b"mm"]))
+singles, members = st.builds(StatePlace, keys), st.builds(StatePlace, keys, member_names)
+short = st.builds(StatePlace, keys.filter(lambda key: len(key) < 9), st.none() | st.sampled_from([b"", b"m", b"mm"]))
 
 
 def is_list(value: Any) -> bool:
@@ -284,7 +284,9 @@ def test_a_state_is_what_a_dict_would_be(opened: Any, batches: list[list[Operati
             )
 
 
-def check_changes(changes: list[Change], model: Model, before: dict[Place, tuple[Any, int | None]], began: int) -> None:
+def check_changes(
+    changes: list[Change], model: Model, before: dict[StatePlace, tuple[Any, int | None]], began: int
+) -> None:
     """Every record that isn't as it was, once, with when it was and is due; the clock where it has moved; no others."""
     told = {change.place: change for change in changes}
     assert len(told) == len(changes)
@@ -308,7 +310,7 @@ def test_what_is_told_is_told_in_the_same_order_by_both_stores(batches: list[lis
     assert told_by(memory_opened, batches) == told_by(local_opened, batches)
 
 
-def told_by(opened: Any, batches: list[list[Operation]]) -> list[list[Place]]:
+def told_by(opened: Any, batches: list[list[Operation]]) -> list[list[StatePlace]]:
     told = []
     with opened() as (_, begin, commit):
         for batch in batches:
@@ -328,19 +330,19 @@ def told_by(opened: Any, batches: list[list[Operation]]) -> list[list[Place]]:
 
 def stored(*records: tuple[bytes, Any, int | None]) -> MemoryStore:
     store = MemoryStore()
-    state = State(store)
+    state = TaskState(store)
     for key, value, due in records:
         state.put(key, value, due)
     store.apply(state.changes())
     return store
 
 
-def keys_due(state: State, until: int) -> list[bytes]:
+def keys_due(state: TaskState, until: int) -> list[bytes]:
     return [place.key for place in state.due(until)]
 
 
 def test_what_falls_due_is_told_once_and_the_earliest_first() -> None:
-    state = State(stored((b"late", 1, 9), (b"b", 1, 5), (b"a", 1, 5), (b"never", 1, None)))
+    state = TaskState(stored((b"late", 1, 9), (b"b", 1, 5), (b"a", 1, 5), (b"never", 1, None)))
     state.put(b"new", 1, 4)
     assert keys_due(state, 3) == []
     assert keys_due(state, 5) == [b"new", b"a", b"b"]
@@ -351,13 +353,13 @@ def test_what_falls_due_is_told_once_and_the_earliest_first() -> None:
 def test_what_is_told_and_stays_is_told_again_by_the_next_batch() -> None:
     store = stored((b"a", 1, 5))
     for _ in range(2):
-        state = State(store)
+        state = TaskState(store)
         assert keys_due(state, 5) == [b"a"]
         store.apply(state.changes())
 
 
 def test_what_is_put_with_another_time_is_told_then() -> None:
-    state = State(stored((b"a", 1, 5)))
+    state = TaskState(stored((b"a", 1, 5)))
     state.put(b"a", 2, 7)
     assert keys_due(state, 6) == []
     assert keys_due(state, 7) == [b"a"]
@@ -368,20 +370,20 @@ def test_what_is_put_with_another_time_is_told_then() -> None:
 @pytest.mark.parametrize("between", [(2, 7), (None, None)], ids=["another time", "deleted"])
 @pytest.mark.parametrize("store", [MemoryStore(), stored((b"a", 1, 5))], ids=["new", "stored"])
 def test_what_is_put_back_to_its_time_is_told_once(between: tuple[Any, int | None], store: MemoryStore) -> None:
-    state = State(store)
+    state = TaskState(store)
     for value, due in ((1, 5), between, (3, 5)):
         state.put(b"a", value, due)
     assert keys_due(state, 9) == [b"a"]
 
 
 def test_what_is_deleted_before_its_time_is_not_told() -> None:
-    state = State(stored((b"a", 1, 5), (b"b", 1, 5)))
+    state = TaskState(stored((b"a", 1, 5), (b"b", 1, 5)))
     state.put(b"a", None)
     assert keys_due(state, 5) == [b"b"]
 
 
 def test_members_that_are_put_later_stand_in_their_order() -> None:
-    state = State(MemoryStore())
+    state = TaskState(MemoryStore())
     state.put_member(b"g", b"m", 1)
     members = state.members(b"g")
     for member in (b"n", b"a", b"mm"):
@@ -394,12 +396,12 @@ def test_members_that_are_put_later_stand_in_their_order() -> None:
 
 def test_a_member_that_is_dropped_is_no_longer_in_its_group() -> None:
     store = MemoryStore()
-    state = State(store)
+    state = TaskState(store)
     for member, due in ((b"m", 5), (b"n", 7)):
         state.put_member(b"g", member, 1, due)
     store.apply(state.changes())
     for asked_before in (False, True):
-        state = State(store)
+        state = TaskState(store)
         if asked_before:
             state.members(b"g")
         state.drop_due(5)
@@ -407,7 +409,7 @@ def test_a_member_that_is_dropped_is_no_longer_in_its_group() -> None:
 
 
 def test_a_record_that_came_and_went_within_a_batch_is_no_change() -> None:
-    state = State(stored((b"b", 1, None)))
+    state = TaskState(stored((b"b", 1, None)))
     for key in (b"a", b"b"):
         state.put(key, 1, 5)
         state.put(key, None)
@@ -415,7 +417,7 @@ def test_a_record_that_came_and_went_within_a_batch_is_no_change() -> None:
 
 
 def test_what_is_only_read_is_no_change() -> None:
-    state = State(stored((b"a", [1], 5)))
+    state = TaskState(stored((b"a", [1], 5)))
     assert state.get(b"a") == [1]
     assert keys_due(state, 9) == [b"a"]
     assert state.get_many([b"b"]) == [None]
@@ -425,14 +427,14 @@ def test_what_is_only_read_is_no_change() -> None:
 
 def test_a_value_that_is_false_is_one() -> None:
     store = stored((b"a", 0, None), (b"b", False, None), (b"c", "", None))
-    assert State(store).get_many([b"a", b"b", b"c"]) == [0, False, ""]
+    assert TaskState(store).get_many([b"a", b"b", b"c"]) == [0, False, ""]
 
 
 def test_the_clock_is_kept_and_never_goes_back() -> None:
     store = MemoryStore()
-    assert State(store).now == -1
+    assert TaskState(store).now == -1
     for seen, now, written in (([-7], -1, False), ([3, 9, 5], 9, True), ([8, 9], 9, False), ([10], 10, True)):
-        state = State(store)
+        state = TaskState(store)
         for time in seen:
             state.see(time)
         assert state.now == now

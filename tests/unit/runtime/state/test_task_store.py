@@ -19,7 +19,7 @@ from orion.errors import ExternalError
 from orion.hub.changelog import TOMBSTONES_MS, Changelog
 from orion.runtime.state import local_store, task_store
 from orion.runtime.state.local_store import StoreTaken
-from orion.runtime.state.state import Change, State
+from orion.runtime.state.state import Change, TaskState
 from orion.runtime.state.task_store import StateContext, TaskId, TaskStore
 
 SECOND, DAY = 1000, 86_400_000
@@ -93,7 +93,7 @@ def run_batch(context: StateContext, batch: int, puts: list[Put]) -> tuple[dict[
     try:
         found, changes = held(store), []
         if not store.is_done:
-            state = State(store.store)
+            state = TaskState(store.store)
             for key, value, due in puts:
                 state.put(key, value, due)
             changes = state.changes()
