@@ -25,7 +25,7 @@ from orion.feeds.reading.columns import schema_of
 from orion.feeds.reading.entries import Found
 from orion.feeds.reading.lines import Dialect, header_of
 from orion.feeds.target import TargetOptions
-from orion.formats import VALUE, format_of
+from orion.formats import VALUE, decode_in_steps, evaluate_once, format_of
 from orion.moments import timestamp_sql
 from orion.options import understood
 from orion.plan.sources import ROWTIME, Connector, Serde, Source
@@ -256,8 +256,8 @@ def _decoded(read: DataFrame, wanted: tuple[Column, ...]) -> DataFrame:
     decoded = format_of(serde).decode(columns, serde, frames.RAW_VALUE, VALUE)
     empty = f" OR {decoded.empty}" if decoded.empty else ""
     reason = f"concat('{frames.UNREADABLE}: ', {decoded.reason})"
-    once = f"CASE WHEN {frames.BAD} IS NULL THEN {decoded.struct} END"
-    return _judged(read, once, list(zip(wanted, decoded.fields, strict=True)), f"{decoded.bad}{empty}", reason)
+    made = decode_in_steps(read, {VALUE: (decoded, f"{frames.BAD} IS NULL")})
+    return _judged(made, list(zip(wanted, decoded.fields, strict=True)), f"{decoded.bad}{empty}", reason)
 
 
 def _typed(read: DataFrame, wanted: tuple[Column, ...], formats: tuple[str, ...]) -> DataFrame:
@@ -266,18 +266,16 @@ def _typed(read: DataFrame, wanted: tuple[Column, ...], formats: tuple[str, ...]
     fields = [(column, f"{VALUE}.c{at}") for at, column in enumerate(wanted)]
     missed = (f"WHEN {quote(c.name)} IS NOT NULL AND {field} IS NULL THEN {_misfit(c)}" for c, field in fields)
     why = f"CASE {' '.join(missed)} END"
-    return _judged(
-        read, f"named_struct({cells})", fields, f"{why} IS NOT NULL", f"concat('{frames.UNREADABLE}: ', {why})"
-    )
+    made = read.selectExpr("*", f"{evaluate_once(f'named_struct({cells})')} AS {VALUE}")
+    return _judged(made, fields, f"{why} IS NOT NULL", f"concat('{frames.UNREADABLE}: ', {why})")
 
 
 def _misfit(column: Column) -> str:
     return literal(f"{column.name} is no {column.type}")
 
 
-def _judged(read: DataFrame, once: str, fields: list[tuple[Column, str]], bad: str, reason: str) -> DataFrame:
-    """The columns, evaluated once below a generator, as in orion.runtime.scan; and BAD where they don't fit."""
-    made = read.selectExpr("*", f"inline(array(named_struct('{VALUE}', {once})))")
+def _judged(made: DataFrame, fields: list[tuple[Column, str]], bad: str, reason: str) -> DataFrame:
+    """The columns, of a frame that has them evaluated under VALUE; and BAD where they don't fit."""
     others = [name for name in frames.BESIDE if name != frames.BAD]
     return made.selectExpr(
         *(f"{field} AS {quote(column.name)}" for column, field in fields),

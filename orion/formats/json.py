@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from orion.formats import Decoded
+from orion.formats import Decoded, step_name
 from orion.formats.wire import ranges
 from orion.moments import MILLIS
 from orion.plan.sources import Serde, is_alone
@@ -55,31 +55,35 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
     if any(_holds_decimal(c.type) for c in columns) and any(c.spelling is not None for c in columns):
         whole = f"CASE WHEN {text} NOT RLIKE {literal(_LONG_EXPONENT)} THEN {whole} END"
     parsed = f"from_json({whole}, '{schema}', {_OPTIONS})"
-    fast = _fields([_field(c, spelled, "j") for c, spelled in zip(columns, names, strict=True)])
-    slow = _slow(columns, text, bare=bare)
+    found = step_name(value, 0)
+    fast = [_field(c, spelled, found) for c, spelled in zip(columns, names, strict=True)]
     unread_times = [
-        _unread_time(f"j.{quote(s)}") for c, of in zip(columns, names, strict=True) for s in of if _is_time(c)
+        _unread_time(f"{found}.{quote(s)}") for c, of in zip(columns, names, strict=True) for s in of if _is_time(c)
     ]
-    broken = " OR ".join(["j IS NULL", f"j.{_CORRUPT} IS NOT NULL", *unread_times])
+    missing = " OR ".join([f"{found} IS NULL", f"{found}.{_CORRUPT} IS NOT NULL", *unread_times])
+    before = [parsed]
+    if any(_is_special(c.type) or isinstance(c.type, Array | Map) for c in columns):
+        # What takes time to make is made once, for all who ask for the column.
+        before.append(f"CASE WHEN {missing} THEN NULL ELSE {_fields(fast)} END")
+        row = step_name(value, 1)
+        fast, missing = [f"{row}.c{at}" for at in range(len(columns))], f"{row} IS NULL"
+    again = missing
     other_case = _other_case(columns, names, text, bare=bare)
-    # The last step by `reduce`, though there is but one value: Spark finds out the type of `[0]` anew for each row.
-    unread = f"CAST(NULL AS STRUCT<state: INT, it: {_row_type(columns)}>)"
-    if other_case is None:
-        read = f"CASE WHEN {broken} THEN {slow} ELSE {_row(str(_GOOD), fast)} END"
-        struct = f"reduce(array({parsed}), {unread}, (u, j) -> {read})"
-    else:
-        once = f"transform(array({parsed}), j -> CASE WHEN {broken} THEN NULL ELSE {fast} END)"
-        gaps = " OR ".join(_gaps(f"r.c{at}", c.type) for at, c in enumerate(columns))
-        again = f"r IS NULL OR (({gaps}) AND {other_case})"
-        struct = f"reduce({once}, {unread}, (u, r) -> CASE WHEN {again} THEN {slow} ELSE {_row(str(_GOOD), 'r')} END)"
+    if other_case is not None:
+        gaps = " OR ".join(_gaps(each, c.type) for each, c in zip(fast, columns, strict=True))
+        again = f"{missing} OR (({gaps}) AND {other_case})"
+    unwritable = ""
     if any(c.spelling is not None for c in columns):  # written by others
-        struct = f"if({_misspelled(text)}, {_row(str(_BAD), f'CAST(NULL AS {_row_type(columns)})')}, {struct})"
+        before[0] = f"if({_misspelled(text)}, NULL, {parsed})"
+        none = _row(str(_BAD), f"CAST(NULL AS {_row_type(columns)})")
+        unwritable = f"WHEN {found} IS NULL AND {_misspelled(text)} THEN {none} "
     return Decoded(
-        struct,
-        tuple(f"{value}.it.c{at}" for at in range(len(columns))),
-        f"({value} IS NULL OR {value}.state = {_BAD})",
+        f"CASE {unwritable}WHEN {again} THEN {_slow(columns, text, bare=bare)} END",
+        tuple(f"if({value} IS NULL, {each}, {value}.it.c{at})" for at, each in enumerate(fast)),
+        f"coalesce({value}.state = {_BAD}, FALSE)",
         "'not the JSON that was declared'",
-        f"{value}.state = {_EMPTY}",
+        f"coalesce({value}.state = {_EMPTY}, FALSE)",
+        tuple(before),
     )
 
 

@@ -19,7 +19,7 @@ def decode(columns: tuple[Column, ...], serde: Serde, raw: str, value: str) -> D
         return Decoded("1", (), "FALSE", "''")
     plain = json.decode(columns, serde, framing.body(raw), value)
     bad, why = framing.refused(raw, framing.wiring_of(serde), (), plain.bad)
-    return Decoded(plain.struct, plain.fields, bad, why, plain.empty)
+    return Decoded(plain.struct, plain.fields, bad, why, plain.empty, plain.before)
 
 
 def encode(columns: tuple[Column, ...], serde: Serde) -> str:

@@ -2,7 +2,8 @@
 
 An operator moves and keeps rows without looking into them. As bytes they cost Python one value each, whatever they
 hold, and neither a time zone nor a float's last digit can change on the way. The bytes are Avro, written and read
-inside the JVM; names that Avro can't have are replaced by positions.
+inside the JVM; names that Avro can't have are replaced by positions. One column of text alone, which most keys are, is
+a 1 and its bytes, or a 0 for NULL: that takes a small part of the time.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ _PRIMITIVE: dict[Scalar, Any] = {
 
 def pack(columns: Sequence[tuple[str, SqlType]]) -> str:
     """The Spark SQL of the bytes; each column is given as its Spark SQL."""
+    if _is_text([t for _, t in columns]):
+        text = columns[0][0]
+        return f"CASE WHEN ({text}) IS NULL THEN {_NULL} ELSE concat({_TEXT}, CAST({text} AS BINARY)) END"
     fields = ", ".join(f"'c{at}', {_to_avro(spark, type_)}" for at, (spark, type_) in enumerate(columns))
     return f"to_avro(named_struct({fields or _NOTHING}), {_schema([t for _, t in columns])})"
 
@@ -47,6 +51,9 @@ def present(expressions: Iterable[Expr]) -> str:
 
 def unpacked(bytes_: str, types: Sequence[SqlType]) -> str:
     """The Spark SQL of a struct; its fields are read by `column`."""
+    if _is_text(types):
+        text = f"CASE WHEN substring({bytes_}, 1, 1) = {_TEXT} THEN CAST(substring({bytes_}, 2) AS STRING) END"
+        return f"CASE WHEN ({bytes_}) IS NOT NULL THEN named_struct('c0', {text}) END"
     return f"from_avro({bytes_}, {_schema(types)})"
 
 
@@ -55,6 +62,11 @@ def column(struct: str, at: int, type_: SqlType) -> str:
 
 
 _NOTHING = "'none', CAST(NULL AS BOOLEAN)"
+_NULL, _TEXT = "X'00'", "X'01'"
+
+
+def _is_text(types: Sequence[SqlType]) -> bool:
+    return list(types) == [Scalar.STRING]
 
 
 def _schema(types: Sequence[SqlType]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from orion.formats import format_of
+from orion.formats import decode_in_steps, format_of
 from orion.formats.wire.ranges import beyond_range
 from orion.moments import ROW_MILLIS
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source, WindowKind
@@ -29,18 +29,14 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
     key_bytes, bounds = _key_and_window(source)
     key = format_of(source.key).decode(source.schema.key, source.key, key_bytes, KEY)
     value = format_of(source.value).decode(source.schema.value, source.value, "value", VALUE)
-    # `inline` evaluates the decoding exactly once: a later WHERE isn't pushed below it to decode a second time.
-    once = (
-        f"inline(array(named_struct('{KEY}', CASE WHEN key IS NOT NULL THEN {key.struct} END, "
-        f"'{VALUE}', CASE WHEN value IS NOT NULL THEN {value.struct} END)))"
-    )
     headers = source.schema.headers
     taken = ["key", "value", "topic", "partition", "offset", "timestamp"]
     taken += ["headers" if "headers" in raw.columns else f"{NO_HEADERS} AS headers"]
     added = [name for name in (LATEST, rows.ORIGIN) if name in raw.columns]
     # Spark's source knows no order between topics: the records' own times stand in for it.
     arrival = "arrival" if "arrival" in raw.columns else "unix_millis(timestamp)"
-    frame = raw.selectExpr(*taken, *added, f"{_order(arrival)} AS {rows.ORDER}", once)
+    frame = raw.selectExpr(*taken, *added, f"{_order(arrival)} AS {rows.ORDER}")
+    frame = decode_in_steps(frame, {KEY: (key, "key IS NOT NULL"), VALUE: (value, "value IS NOT NULL")})
     columns = [
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.key, key.fields, strict=True)),
         *(f"{e} AS {quote(c.name)}" for c, e in zip(source.schema.value, value.fields, strict=True)),
