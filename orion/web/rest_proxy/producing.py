@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from orion.errors import ExternalError, Forbidden, OrionError
+from orion.errors import ExternalError, Forbidden, NotFound, OrionError
 from orion.hub.records import Headers, Outgoing, Receipt, milliseconds
 from orion.schema import Role
 from orion.web.gateway import Gateway
@@ -25,6 +25,7 @@ from orion.web.rest_proxy.refusals import (
     UNPROCESSABLE,
     VALUE_SCHEMA_MISSING,
     ProxyError,
+    number_of,
 )
 from orion.web.rest_proxy.schema_choice import Chosen
 
@@ -108,6 +109,8 @@ def _offset(told: Receipt | OrionError) -> dict[str, Any]:
 def _failure(error: OrionError) -> int:
     if isinstance(error, Forbidden):
         return NOT_AUTHORIZED
+    if isinstance(error, NotFound):  # the topic went while the record was on its way: no failure of the cluster's
+        return number_of(error, v3=False)
     return KAFKA_RETRIABLE if isinstance(error, ExternalError) and error.retry_after is not None else KAFKA_ERROR
 
 

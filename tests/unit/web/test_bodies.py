@@ -9,9 +9,10 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from orion.errors import ExternalError, NotFound, OrionError
 from orion.web.rest_proxy.bodies import MOST_INT, MOST_LONG, flag, object_of, optional_text, parsed, text, whole
 from orion.web.rest_proxy.instances import Options
-from orion.web.rest_proxy.producing import _headers, _timestamp
+from orion.web.rest_proxy.producing import Batch, _headers, _timestamp, batch_answer
 from orion.web.rest_proxy.refusals import ProxyError
 from orion.web.slashes import NamedRoute
 
@@ -126,3 +127,18 @@ def test_a_slash_that_is_escaped_is_part_of_a_name() -> None:
         assert client.get("/groups/a%2Fb/members/c%2fd").json() == ["a/b", "c/d"]
         assert client.get("/groups/a/members/b/").json() == ["a", "b"]
         assert client.get("/groups/a/b/members/c").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("error", "number"),
+    [
+        (NotFound("PARTITION_NOT_FOUND", "Topic t has no such partition."), 40402),
+        (NotFound("TOPIC_NOT_FOUND", "There is no topic t."), 40401),
+        (ExternalError("KAFKA", "The broker is away.", retry_after=1.0), 50003),
+        (ExternalError("KAFKA", "The broker refuses."), 50002),
+    ],
+)
+def test_a_topic_that_goes_under_a_record_is_no_failure_of_the_server(error: OrionError, number: int) -> None:
+    """A topic that is deleted while records are on their way to it takes its partitions along."""
+    (told,) = batch_answer(Batch([], None, None), [error])["offsets"]
+    assert (told["error_code"], told["partition"]) == (number, None)
