@@ -17,7 +17,7 @@ import structlog
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import LedgerNote, prepare_ledger
+from orion.hub.ledger import prepare_ledger
 from orion.hub.membership import Membership
 from orion.plan.partitions import Bond
 from orion.runtime.checkpoint import Checkpoint, Identity, sweep
@@ -89,7 +89,7 @@ class Grounds:
         except Conflict as error:
             if not standing.is_exact:
                 raise
-            return self._plant(standing, run, seen, notes, error)
+            return self._plant(standing, run, seen, error)
 
     def _refuse_foreign(self, checkpoint: Checkpoint) -> None:
         identity = checkpoint.identity
@@ -100,13 +100,15 @@ class Grounds:
                 hint="Give the server the cluster it ran on, or another data folder.",
             )
 
-    def _plant(
-        self, standing: Standing, run: Run, seen: Seen, notes: Mapping[int, LedgerNote], damage: Conflict
-    ) -> tuple[Input, ...]:
+    def _plant(self, standing: Standing, run: Run, seen: Seen, damage: Conflict) -> tuple[Input, ...]:
         """Make the checkpoint anew from what stands in Kafka; raises the damage where that doesn't tell enough."""
+        has_earlier_run = run.membership.has_earlier_run()
+        # A run elsewhere may write on until this one has its place: only then its notes are the last.
+        run.membership.credentials()
+        notes = run.membership.read_notes(run.slots)
         reached = run.membership.read_offsets(_partitions(seen))
         if not notes and not reached:
-            if not run.membership.has_earlier_run():
+            if not has_earlier_run:
                 raise damage  # the group has forgotten all there was to know
             shutil.rmtree(standing.checkpoint, ignore_errors=True)  # no batch was done: it begins
             return noted(standing.topics, seen.topics)

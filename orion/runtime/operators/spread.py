@@ -63,7 +63,7 @@ class Spread:
         columns |= {LATE: "BIGINT"} if operator.tells_late else {}
         schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
         assert isinstance(schema, StructType)
-        task = Task(operator, next(self._numbers), to_arrow_schema(schema, timezone="UTC"), self.context)
+        task = OperatorTask(operator, next(self._numbers), to_arrow_schema(schema, timezone="UTC"), self.context)
         return self._spread(frame).mapInArrow(task.run_batch, schema)
 
     def _spread(self, frame: DataFrame) -> DataFrame:
@@ -101,7 +101,7 @@ def kept(row: str) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class OperatorTask:
     """An operator as what `mapInArrow` calls; pickles."""
 
     operator: Operator
