@@ -7,6 +7,7 @@ where this machine lacks what it needs.
 NAMES = (
     "clean_plays",
     "latency_exact",
+    "latency_keyed",
     "latency_fast",
     "avro_plays",
     "windowed_count",

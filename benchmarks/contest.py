@@ -67,6 +67,7 @@ class Contest:
             lambda number: self.records / self._by_hand(stage, number),
             "records/s",
             self.what,
+            self.records,
         )
 
     def _orion(self, stage: Stage, number: int) -> float:

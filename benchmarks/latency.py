@@ -27,7 +27,7 @@ from orion.hub.writer import Writer
 from orion.runtime.jobs import QueryJob
 from orion.runtime.kafka_source import KafkaSource
 
-RATE, COLD_S, WARM_S, MEASURED_S = 1_000, 40.0, 6.0, 15.0
+RATE, KEYS, COLD_S, WARM_S, MEASURED_S = 1_000, 10_000, 40.0, 6.0, 15.0
 _FEWEST, _LONGEST_S = 100, 60.0  # a cold start on a busy machine may take longer than a warm-up
 _SPARKS_OWN = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
 _SCHEMA = "id BIGINT, amount INT, sent DOUBLE"
@@ -50,39 +50,65 @@ class Latencies:
         return f"p50 {self.p50:,.0f}, p95 {self.p95:,.0f}, p99 {self.p99:,.0f} ms"
 
 
-def contest(stage: Stage, name: str, guarantee: str, what: str) -> Measured:
-    """The statement's latency beside the one by hand; the ratio is of the medians, above 1 where Orion is quicker."""
-    ours: list[Latencies] = []
-    theirs: list[Latencies] = []
+# A side of a contest: the name of its run, how long it is measured, and what it came to.
+Side = Callable[[str, float], Latencies]
+
+
+def contest(stage: Stage, name: str, what: str, orion: Side, baseline: Side, against: str = "by hand") -> Measured:
+    """A statement's latency beside another's; the ratio is of the medians, above 1 where the statement is quicker."""
+    sides = {"orion": orion, "baseline": baseline}
+    found: dict[str, list[Latencies]] = {side: [] for side in sides}
     stage.say(f"{name}: warming up")
-    _orion(stage, f"{name}-warm", guarantee, COLD_S), _by_hand(stage, f"{name}-warm", COLD_S)
+    for side, measure in sides.items():
+        measure(f"{name}-{side}-warm", COLD_S)
     for number in range(stage.rounds):
-        pair: list[tuple[Callable[[], Latencies], list[Latencies]]] = [
-            (lambda n=number: _orion(stage, f"{name}-{n}", guarantee, MEASURED_S), ours),  # type: ignore[misc]
-            (lambda n=number: _by_hand(stage, f"{name}-{n}", MEASURED_S), theirs),  # type: ignore[misc]
-        ]
-        for side, results in pair if number % 2 == 0 else reversed(pair):
-            results.append(side())
-        stage.say(f"{name}: round {number + 1}/{stage.rounds}: orion {ours[-1]}; by hand {theirs[-1]}")
-    ratio = statistics.median(t.p50 / o.p50 for o, t in zip(ours, theirs, strict=True))
-    orion, by_hand = _median(ours), _median(theirs)
-    told = f"{what}: {orion} (by hand {by_hand})"
-    return Measured(name, orion.p50, by_hand.p50, ratio, "ms p50", told)
+        for side, measure in sides.items() if number % 2 == 0 else reversed(sides.items()):
+            found[side].append(measure(f"{name}-{side}-{number}", MEASURED_S))
+        stage.say(
+            f"{name}: round {number + 1}/{stage.rounds}: orion {found['orion'][-1]}; {against} {found['baseline'][-1]}"
+        )
+    ratio = statistics.median(t.p50 / o.p50 for o, t in zip(found["orion"], found["baseline"], strict=True))
+    ours, theirs = _median(found["orion"]), _median(found["baseline"])
+    return Measured(name, ours.p50, theirs.p50, ratio, "ms p50", f"{what}: {ours} ({against} {theirs})")
 
 
 def _median(of: list[Latencies]) -> Latencies:
     return Latencies(*(statistics.median(getattr(one, part) for one in of) for part in ("p50", "p95", "p99")))
 
 
-def _orion(stage: Stage, name: str, guarantee: str, seconds: float) -> Latencies:
-    topic, out = _topics(stage, f"{name}-orion")
-    script = f"""
+def stateless(stage: Stage, guarantee: str) -> Side:
+    """A filter and a projection."""
+    return _orion(
+        stage,
+        f"STREAM large WITH (kafka_topic='{{out}}', guarantee='{guarantee}') AS"
+        " SELECT k, id, amount * 2 AS twice, sent FROM orders WHERE amount >= 0 EMIT CHANGES",
+    )
+
+
+def keyed(stage: Stage) -> Side:
+    """A count by key. Keys come again after many batches: each record has its own result."""
+    return _orion(
+        stage,
+        "TABLE counts WITH (kafka_topic='{out}') AS SELECT k, COUNT(*) AS orders, LATEST_BY_OFFSET(sent) AS sent"
+        " FROM orders GROUP BY k EMIT CHANGES",
+    )
+
+
+def by_hand(stage: Stage) -> Side:
+    return lambda name, seconds: _measure_by_hand(stage, name, seconds)
+
+
+def _orion(stage: Stage, statement: str) -> Side:
+    return lambda name, seconds: _measure_orion(stage, statement, name, seconds)
+
+
+def _measure_orion(stage: Stage, statement: str, name: str, seconds: float) -> Latencies:
+    topic, out = _topics(stage, name)
+    query = compiled(f"""
         CREATE STREAM orders (k STRING KEY, id BIGINT, amount INT, sent DOUBLE)
             WITH (kafka_topic='{topic}', value_format='JSON');
-        CREATE STREAM large WITH (kafka_topic='{out}', guarantee='{guarantee}') AS
-            SELECT k, id, amount * 2 AS twice, sent FROM orders WHERE amount >= 0 EMIT CHANGES;
-    """
-    query = compiled(script)
+        CREATE {statement.format(out=out)};
+    """)
     stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
     source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", 100_000)
     run = QueryJob(query, surroundings(stage, source, out)).start(unheard, new=True, accept=False)
@@ -94,8 +120,8 @@ def _orion(stage: Stage, name: str, guarantee: str, seconds: float) -> Latencies
         run.close()
 
 
-def _by_hand(stage: Stage, name: str, seconds: float) -> Latencies:
-    topic, out = _topics(stage, f"{name}-by-hand")
+def _measure_by_hand(stage: Stage, name: str, seconds: float) -> Latencies:
+    topic, out = _topics(stage, name)
     # Orion's session has a quicker way to write checkpoints. A plain query has Spark's own.
     plain = stage.spark.newSession()
     plain.conf.set("spark.sql.streaming.checkpointFileManagerClass", _SPARKS_OWN)
@@ -149,7 +175,7 @@ def _feed(kafka: Kafka, topic: str, stopping: threading.Event) -> None:
         now = time.time()
         while number < (now - begun) * RATE:
             value = {"id": number, "amount": number % 97, "sent": time.time()}
-            writer.send(Outgoing(json.dumps(value).encode(), f"k{number % 100}".encode()))
+            writer.send(Outgoing(json.dumps(value).encode(), f"k{number % KEYS}".encode()))
             number += 1
         stopping.wait(0.002)
     writer.close()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks import latency
+from benchmarks.latency import by_hand, contest, stateless
 from benchmarks.stage import Measured, Stage
 
 
 def measure(stage: Stage) -> Measured:
-    return latency.contest(stage, "latency_exact", "exact", "1,000 records/s, exactly once")
+    what = "1,000 records/s, exactly once"
+    return contest(stage, "latency_exact", what, stateless(stage, "exact"), by_hand(stage))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks import latency
+from benchmarks.latency import by_hand, contest, stateless
 from benchmarks.stage import Measured, Stage
 
 
 def measure(stage: Stage) -> Measured:
-    return latency.contest(stage, "latency_fast", "fast", "1,000 records/s, at least once")
+    what = "1,000 records/s, at least once"
+    return contest(stage, "latency_fast", what, stateless(stage, "fast"), by_hand(stage))

@@ -6,10 +6,11 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.processor_time import read_processor_seconds
 from orion.config import Engine
 from orion.hub.embedded import EmbeddedCluster
 from orion.hub.kafka import Kafka
@@ -30,6 +31,7 @@ class Measured:
     ratio: float
     unit: str
     what: str
+    processor: tuple[float, float] | None = None  # Spark's seconds for a million records, Orion's and the other side's
 
 
 @dataclass(frozen=True)
@@ -41,26 +43,53 @@ class Stage:
     say: Callable[[str], None]
 
     def take_turns(
-        self, name: str, orion: Callable[[int], float], baseline: Callable[[int], float], unit: str, what: str
+        self,
+        name: str,
+        orion: Callable[[int], float],
+        baseline: Callable[[int], float],
+        unit: str,
+        what: str,
+        records: int = 0,
     ) -> Measured:
         """Each side twice to warm up, then in turn: what the machine does beside falls on both alike.
 
-        The ratio is the median of the rounds' own ratios, so that a slow minute doesn't count on one side only.
+        The ratio is the median of the rounds' own ratios, so that a slow minute doesn't count on one side only. With
+        the number of `records` that each side moves, the processors' time that Spark takes for them is told as well.
         """
         self.say(f"{name}: warming up")
         for number in range(-_WARM_UP, 0):
             orion(number), baseline(number)
-        ours: list[float] = []
-        theirs: list[float] = []
+        ours, theirs = Turns(orion), Turns(baseline)
         for number in range(self.rounds):
-            pair = [(orion, ours), (baseline, theirs)]
-            for side, results in pair if number % 2 == 0 else reversed(pair):
-                results.append(side(number))
+            for side in (ours, theirs) if number % 2 == 0 else (theirs, ours):
+                side.play(number, self.spark)
             self.say(
-                f"{name}: round {number + 1}/{self.rounds}: orion {ours[-1]:,.0f}, baseline {theirs[-1]:,.0f} {unit}"
+                f"{name}: round {number + 1}/{self.rounds}: orion {ours.results[-1]:,.0f}, "
+                f"baseline {theirs.results[-1]:,.0f} {unit}; "
+                f"Spark's processor seconds {ours.seconds[-1]:.1f} and {theirs.seconds[-1]:.1f}"
             )
-        ratio = statistics.median(o / b for o, b in zip(ours, theirs, strict=True))
-        return Measured(name, statistics.median(ours), statistics.median(theirs), ratio, unit, what)
+        ratio = statistics.median(o / b for o, b in zip(ours.results, theirs.results, strict=True))
+        processor = (ours.seconds_a_million(records), theirs.seconds_a_million(records)) if records else None
+        return Measured(
+            name, statistics.median(ours.results), statistics.median(theirs.results), ratio, unit, what, processor
+        )
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What one side of a contest came to in each round, and what it took of the processors' time."""
+
+    measure: Callable[[int], float]
+    results: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def play(self, number: int, spark: Spark) -> None:
+        before = read_processor_seconds(spark)
+        self.results.append(self.measure(number))
+        self.seconds.append(read_processor_seconds(spark) - before)
+
+    def seconds_a_million(self, records: int) -> float:
+        return statistics.median(self.seconds) * 1_000_000 / records
 
 
 @contextmanager
