@@ -107,7 +107,7 @@ class Membership:
 
     def written(self, slots: int) -> dict[int, int]:
         """The number of the last batch that each slot has written, where it has written any."""
-        return {slot: note.batch for slot, note in self.read_notes(slots).items()}
+        return {slot: note.batch for slot, note in self.read_notes(slots).items() if not note.is_begun}
 
     def has_earlier_run(self) -> bool:
         """Whether the group remembers a run before this one. A group that nobody is in is forgotten after a while
@@ -115,7 +115,7 @@ class Membership:
         return any(place.metadata for place in self._read_committed([TopicPartition(LEDGER, RUN_PARTITION)]))
 
     def read_notes(self, slots: int) -> dict[int, LedgerNote]:
-        """What each slot has noted of the last batch that it has written, where it has written any.
+        """What each slot has noted of the last batch that it has written or begun, where there is any.
 
         Waits for transactions of an earlier run that are still open.
         """
@@ -152,9 +152,24 @@ class Membership:
         with translated(self._subject):
             self._consumer.commit(offsets=places, asynchronous=False)
 
-    def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """Show how far the query is: for people, and for a run that finds no checkpoint."""
+    def begin_batch(self, note: LedgerNote) -> None:
+        """Note a batch before any of it is written; raises Conflict when another run has taken over."""
+        self.credentials()
+        with translated(self._subject):
+            try:
+                self._consumer.commit(offsets=[slot_place(0, note.encode())], asynchronous=False)
+            except KafkaException as error:
+                if error.args[0].code() not in _SHUT_OUT:
+                    raise
+                with self._lock:
+                    self._lost = self._shut_out()
+                raise self._lost from error
+
+    def reached(self, offsets: Mapping[str, Mapping[int, int]], note: LedgerNote | None = None) -> None:
+        """Show how far the query is: for people, and for a run that finds no checkpoint. A note goes with it."""
         places = [TopicPartition(topic, part, offset) for topic, at in offsets.items() for part, offset in at.items()]
+        if note is not None:
+            places.append(slot_place(0, note.encode()))
         if places and self._joined:
             with suppress(KafkaException):
                 self._consumer.commit(offsets=places, asynchronous=True)

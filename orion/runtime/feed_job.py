@@ -7,8 +7,8 @@ by then, where it keeps that in Kafka. A feed reads no topics; it is the one mem
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -19,6 +19,7 @@ from orion.hub.positions import offsets_of, offsets_topic
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, Kind, Source
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit, rows
+from orion.runtime.checkpoint_planting import BatchPlan, Notes, Reached
 from orion.runtime.connector_job import ConnectorJob
 from orion.runtime.jobs import is_back
 from orion.runtime.lanes.exact import ExactLane
@@ -64,12 +65,11 @@ class FeedJob(ConnectorJob):
         feed = self.opened()
         feed.prepare()
         around, standing, target = self.around, self.standing, self.around.schemas.written(self.source)
-        # One whose offsets are in Kafka can do without its checkpoint: it goes on from there.
-        new = new or (not self.checkpoint.exists() and self.position(feed) is not None)
         run = around.begin(standing, new=new, accept=accept)
         run.tolerance = Tolerance.parse(self.connector.tolerance)
         try:
             permit = around.permit(run, self.dead_letters, target.topic)
+            permit = replace(permit, checkpoint=self.checkpoint)
             # By now nobody else writes for it, and what an earlier run had open has ended: this is where it stands, for
             # a stream that has planned no batch yet.
             frame = feed.stream(around.source.spark, target, self.position(feed)).coalesce(1)
@@ -79,6 +79,15 @@ class FeedJob(ConnectorJob):
         except BaseException:
             run.close()
             raise
+
+    def replan(self, notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:
+        """By the offsets in Kafka where it keeps any there, else by what its last batch has noted."""
+        if self.position(self.opened()) is not None:
+            return None
+        last = max(notes.values(), key=lambda note: note.batch, default=None)
+        if last is None or last.feed is None:
+            raise LookupError("no batch has noted how far it read")
+        return BatchPlan(last.batch, (), is_done=True, feed=last.feed)
 
     def position(self, feed: Feed) -> Mapping[str, Any] | None:
         """Where it stands by the offsets in Kafka; None: nowhere, or it keeps none there."""

@@ -18,6 +18,7 @@ from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, scans
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit
+from orion.runtime.checkpoint_planting import plan_anew, plan_at_group
 from orion.runtime.dataframe import outgoing
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
@@ -112,7 +113,7 @@ class QueryJob:
             is_stateful(relation),
             f"RESUME {self.id}",
             slots,
-            is_exact=self.query.guarantee is not Guarantee.FAST,
+            plan_at_group if self.query.guarantee is Guarantee.FAST else plan_anew,
         )
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:

@@ -15,10 +15,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
+from orion.hub.ledger import LedgerNote
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
-from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.checkpoint import Checkpoint, Distrust
+from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.inputs import Inputs, Watch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
@@ -60,6 +62,19 @@ class Run:
         except Conflict as error:
             raise self.stopped_by(error) from None
 
+    def begin_batch(self, batch: int, written: Mapping[int, int]) -> None:
+        """Note a batch of a sink that is written by the driver, before any of it is. `written`: the last batch that an
+        earlier run has written dead letters of, by slot: their note says as much."""
+        if written.get(0, -1) >= batch:
+            return
+        ids = {known.topic: known.topic_id for known in self.inputs.topics}
+        try:
+            self.membership.begin_batch(
+                LedgerNote(batch, read_ranges(self.checkpoint.path, batch), ids, is_begun=True),
+            )
+        except Conflict as error:
+            raise self.stopped_by(error) from None
+
     def judge(self, good: int, errors: int, example: str = "") -> None:
         """Stop at too many dead letters. They stand, and so does the rest of the batch."""
         if not self.tolerance.bounded:
@@ -73,7 +88,10 @@ class Run:
         """Stay a member, and see to its topics; raises Conflict when it must not go on."""
         self.membership.look()
         # What a batch under way has yet to read isn't judged: if it is gone, that batch will say so.
-        found = self.watch.look(self.inputs, lambda: self.checkpoint.ahead)
+        try:
+            found = self.watch.look(self.inputs, lambda: self.checkpoint.ahead)
+        except Distrust as error:
+            raise ExternalError("CHECKPOINT_LOST", f"The checkpoint is made anew: {error}", retry_after=1.0) from error
         if found is not None and found.fatal:
             raise Conflict(found.code, found.message, hint=found.hint)
         self.warning = f"{found.message} {found.hint}" if found is not None else None

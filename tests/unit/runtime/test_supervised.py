@@ -326,12 +326,12 @@ def test_a_failure_that_comes_again_by_itself_is_not_tried_again(entry: Supervis
     assert (entry.status().state, entry.status().error, len(job.runs)) == ("ERROR", "A dead letter.", 1)
 
 
-def test_what_is_wrong_with_a_checkpoint_is_not_tried_again(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+def test_what_nobody_knows_any_more_is_not_tried_again(entry: Supervised, job: FakeJob, clock: Clock) -> None:
     job.streams[0].fail("boom")
     entry.look()
-    job.refuses = Conflict("CHECKPOINT_BROKEN", "offsets/3 is empty.", hint="Restore it.")
+    job.refuses = Conflict("POSITION_LOST", "Its group has forgotten it.", hint="Restore it.")
     waits(entry, clock)
-    assert (entry.status().state, entry.status().error) == ("ERROR", "offsets/3 is empty. Restore it.")
+    assert (entry.status().state, entry.status().error) == ("ERROR", "Its group has forgotten it. Restore it.")
     clock.now += 1000
     entry.look()
     assert entry.status().restarts == 1
