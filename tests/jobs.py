@@ -84,7 +84,7 @@ class FakeRun:
         if self.lost is not None:
             raise self.lost
 
-    def reached(self, offsets: Any) -> None:
+    def reached(self, offsets: Any, done: Any) -> None:
         self.reached_.append(offsets)
 
     def judge(self, good: int, errors: int, example: str) -> None:

@@ -152,8 +152,8 @@ class Membership:
         with translated(self._subject):
             self._consumer.commit(offsets=places, asynchronous=False)
 
-    def begin_batch(self, note: LedgerNote) -> None:
-        """Note a batch before any of it is written; raises Conflict when another run has taken over."""
+    def leave_note(self, note: LedgerNote) -> None:
+        """Note something for the first slot, at once; raises Conflict when another run has taken over."""
         self.credentials()
         with translated(self._subject):
             try:

@@ -113,10 +113,17 @@ def plan_anew(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan
 def plan_at_group(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:
     """A batch that is done, up to where the group is. What was written behind that is written again."""
     last = _last_of(notes)
-    number, ids = (0, {}) if last is None else (last.batch, last.topic_ids)
+    number, ids = (0, {}) if last is None else (max(0, last.batch), last.topic_ids)
     if any(topic not in reached for topic in scans):
         raise LookupError("the group has no offsets")
     return BatchPlan(number, tuple(_standing_at(topic, reached) for topic in scans), is_done=True, topic_ids=ids)
+
+
+def plan_fast(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:
+    """Where the group is; before the end of its first batch a query of the fast lane begins again."""
+    if not reached and any(note.fast is not None for note in notes.values()):
+        return None
+    return plan_at_group(notes, reached, scans)
 
 
 def plan_for_sink(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:

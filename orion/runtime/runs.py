@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
-from orion.hub.ledger import LedgerNote
+from orion.hub.ledger import FastEnd, LedgerNote
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
@@ -46,6 +46,7 @@ class Run:
     spark: SparkSession | None = None  # whose stream it is
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
     credentials: bytes = b""  # what its workers show
+    outputs: int = 0  # of the fast lane: the partitions of what it writes
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
     _recent: Recent = field(default_factory=Recent)
@@ -69,9 +70,7 @@ class Run:
             return
         ids = {known.topic: known.topic_id for known in self.inputs.topics}
         try:
-            self.membership.begin_batch(
-                LedgerNote(batch, read_ranges(self.checkpoint.path, batch), ids, is_begun=True),
-            )
+            self.membership.leave_note(LedgerNote(batch, read_ranges(self.checkpoint.path, batch), ids, is_begun=True))
         except Conflict as error:
             raise self.stopped_by(error) from None
 
@@ -96,8 +95,23 @@ class Run:
             raise Conflict(found.code, found.message, hint=found.hint)
         self.warning = f"{found.message} {found.hint}" if found is not None else None
 
-    def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        self.membership.reached(offsets)
+    def reached(self, offsets: Mapping[str, Mapping[int, int]], done: tuple[int, int] | None) -> None:
+        """`done`: the last batch, and when it was done."""
+        note = None
+        if self.outputs and done is not None:
+            note = LedgerNote(done[0], fast=FastEnd(done[1], self.outputs))
+        self.membership.reached(offsets, note)
+
+    def begin_fast(self, partitions: int) -> FastEnd | None:
+        """When the last batch of an earlier run was done, if that is known. From here on each end of a batch is noted;
+        until the first one this run has begun now, or where the earlier one was done."""
+        notes = self.membership.read_notes(self.slots)
+        last = notes[0].fast if 0 in notes else None
+        begun = FastEnd(time.time_ns() // 1_000_000 if last is None else last.ended_ms, partitions)
+        batch = max((note.batch for note in notes.values()), default=-1)
+        self.membership.leave_note(LedgerNote(batch, fast=begun))
+        self.outputs, self.endless = partitions, True
+        return last
 
     def verdict(self, failure: BaseException | None) -> Conflict | None:
         """What ended the run, where trying again won't help."""

@@ -60,6 +60,7 @@ class Standing:
     resume: str  # the statement that makes it go on
     slots: int | None = None  # into how many a batch is cut; None: one for each partition that is read
     replan: Replan = plan_anew  # how its next batch is found without a checkpoint
+    from_end: frozenset[str] = frozenset()  # topics of which it reads what comes after it was made
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,9 @@ class Grounds:
         """See to a checkpoint that can be trusted; what is known of the topics where it had to be made anew."""
         checkpoint, notes = run.checkpoint, run.membership.read_notes(run.slots)
         if new and not checkpoint.exists:
-            if notes or run.membership.read_offsets(_partitions(seen)):
-                run.membership.forget(notes, seen.earliest)
+            if notes or standing.from_end or run.membership.read_offsets(_partitions(seen)):
+                ends = {topic: self.kafka.end_offsets(topic) for topic in standing.from_end}
+                run.membership.forget(notes, {**seen.earliest, **ends})
             plan = _find_plan(standing, {}, {})
             return self._plant(standing, plan, seen, "the job is new") if isinstance(plan, BatchPlan) else None
         try:
@@ -119,7 +121,7 @@ class Grounds:
         """Raise Distrust unless the folder is this job's as Kafka knows it."""
         if not checkpoint.exists:
             raise Distrust(f"{checkpoint.path} is gone.")
-        checkpoint.verify(max((note.batch for note in notes.values()), default=None))
+        checkpoint.verify(max((note.batch for note in notes.values() if note.batch >= 0), default=None))
         identity = checkpoint.identity
         if identity is not None and identity.cluster != (cluster := self.kafka.cluster_id()):
             raise Distrust(f"{checkpoint.path} belongs to the Kafka cluster {identity.cluster}, and this is {cluster}.")
@@ -146,8 +148,8 @@ class Grounds:
 
     def _begin_anew(self, standing: Standing, run: Run, seen: Seen, damage: str) -> tuple[Input, ...]:
         notes = run.membership.read_notes(run.slots)
-        if notes:
-            run.membership.forget(notes)
+        if of_batches := [slot for slot, note in notes.items() if note.fast is None]:
+            run.membership.forget(of_batches)
         shutil.rmtree(standing.checkpoint, ignore_errors=True)
         log.info("checkpoint begun anew", query=standing.job, reason=damage)
         return noted(standing.topics, seen.topics)

@@ -172,15 +172,16 @@ class Supervised:
         log.warning("query failed", query=self.job.id, reason=reason, cause=cause.value)
 
     def _take_progress(self, run: Run) -> None:
-        for report in self._reports(run):
+        reports = self._reports(run)
+        for report in reports:
             records, letters, errors = self.progress.records, self.progress.letters, self.progress.errors
             self.progress.take(report)
             written, bad = self.progress.records - records, self.progress.letters - letters
             if written:
                 run.judge(written - bad, self.progress.errors - errors, self.progress.example)
-        if self.progress.offsets != self._shown:
+        if self.progress.offsets != self._shown or (reports and run.endless):
             self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
-            run.reached(self._shown)
+            run.reached(self._shown, self.progress.done)
 
     def _reports(self, run: Run) -> list[dict[str, Any]]:
         """Those since the last look. Spark is asked for the last one alone, unless there were several."""

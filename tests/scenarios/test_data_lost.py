@@ -17,7 +17,7 @@ from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
 from orion.runtime.session import Spark
 from orion.sinks.delta import DeltaSink
-from tests.scenarios.conftest import Await
+from tests.scenarios.conftest import Await, everything
 from tests.servers.postgres import Database, Postgres
 
 
@@ -54,7 +54,7 @@ def test_a_batch_of_which_half_is_in_a_store_runs_again_over_the_same_rows(
 
     def numbers() -> list[int]:
         there = ask(database, "SELECT 1 FROM pg_tables WHERE tablename = 'numbers'")
-        return [n for (n,) in ask(database, 'SELECT "N" FROM numbers ORDER BY 1')] if there else []
+        return [n for (n,) in ask(database, "SELECT n FROM numbers ORDER BY 1")] if there else []
 
     send_numbers(kafka, "dl", range(100))
     until(lambda: numbers() == list(range(100)), 120)
@@ -117,3 +117,54 @@ def test_a_batch_that_is_in_a_lake_already_takes_no_other_rows_along(
     until(lambda: bool(struck) and len(numbers()) >= 300, 120)
     assert numbers() == list(range(300))
     orion.execute("DROP CONNECTOR db_lake;")
+
+
+def read_numbers(kafka: Kafka, topic: str) -> list[int]:
+    return sorted(json.loads(record.value or b"{}")["N"] for record in everything(kafka, topic))
+
+
+def has_passed(kafka: Kafka, group: str, topic: str) -> bool:
+    """Whether the group has the whole topic behind it."""
+    stands = [part for part in kafka.describe_group(group).progress if part.topic == topic]
+    return bool(stands) and all(part.lag == 0 for part in stands)
+
+
+def test_a_fast_statement_goes_on_behind_its_last_batch_and_tells_repeats(
+    orion: Orion, kafka: Kafka, until: Await, scratch: Path
+) -> None:
+    orion.execute("""
+        SET 'orion.fast.batch.ms' = '5000';
+        CREATE STREAM df (k STRING KEY, n INT) WITH (kafka_topic='df', value_format='JSON', partitions=2);
+        CREATE STREAM df_fast WITH (guarantee='fast', partitions=3) AS SELECT k, n FROM df EMIT CHANGES;
+        CREATE STREAM df_copy AS SELECT k, n FROM df_fast EMIT CHANGES;
+    """)
+    query = next(q.id for q in orion.engine.catalog.queries.values() if q.sink.name == "DF_FAST")
+
+    def send(numbers: range) -> None:
+        keys = (None if n % 3 == 0 else f"k{n % 7}".encode() for n in numbers)
+        values = (json.dumps({"N": n}).encode() for n in numbers)
+        send_all(kafka, "df", [Outgoing(value, key) for value, key in zip(values, keys, strict=True)])
+
+    def lose_all() -> None:
+        orion.execute(f"PAUSE {query};")
+        (folder,) = (scratch / "orion" / "checkpoints").glob(f"{query}-*")
+        shutil.rmtree(folder)
+        orion.execute(f"RESUME {query};")
+
+    send(range(60))
+    until(lambda: len(read_numbers(kafka, "DF_FAST")) >= 60, 60)
+    lose_all()  # perhaps in its first batch: what it has written then comes again, and says so
+    until(lambda: has_passed(kafka, f"orion.{query}", "df"), 60)
+    before = len(read_numbers(kafka, "DF_FAST"))
+    send(range(60, 100))
+    until(lambda: len(read_numbers(kafka, "DF_FAST")) >= before + 40, 60)
+    lose_all()
+    send(range(100, 140))
+    until(lambda: set(read_numbers(kafka, "DF_FAST")) == set(range(140)), 60)
+    again = read_numbers(kafka, "DF_FAST")
+    assert len([n for n in again if n < 60]) == before, "what the group is behind was written again"
+    until(lambda: len(read_numbers(kafka, "DF_COPY")) >= 140, 60)
+    assert read_numbers(kafka, "DF_COPY") == list(range(140))
+    orion.execute("UNSET 'orion.fast.batch.ms';")
+    for name in ("DF_COPY", "DF_FAST", "DF"):
+        orion.execute(f"DROP STREAM {name};")

@@ -140,7 +140,7 @@ def test_files_without_checksums_are_taken_as_they_are(folder: Path) -> None:
     Checkpoint(folder).verify(LAST)
 
 
-# ---- what isn't trusted ------------------------------------------------------------------------------------------------
+# ---- what isn't trusted ----------------------------------------------------------------------------------------------
 
 
 def lose(name: str) -> Callable[[Path], None]:
