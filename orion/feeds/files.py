@@ -238,11 +238,12 @@ class FilesFeed:
         """The files that were read, as entries of the log that Spark's source keeps."""
         files = [(one.partition[FILE], (one.offset or {}).get(MODIFIED, 0)) for one in there if FILE in one.partition]
         jvm: Any = spark.sparkContext._jvm
-        hadoop = spark.sparkContext._jsc.hadoopConfiguration()
         entries = []
         for name, modified in sorted(files):
-            path = jvm.org.apache.hadoop.fs.Path(name if "://" in name else f"file:{name}")
-            address = path.getFileSystem(hadoop).makeQualified(path).toUri().toString()
+            # As Spark spells it: in a URI's signs, with three slashes where it is a file of this machine.
+            is_local = "://" not in name
+            address = jvm.org.apache.hadoop.fs.Path(f"file:{name}" if is_local else name).toUri()
+            address = f"file://{address.getRawPath()}" if is_local else address.toString()
             entries.append(json.dumps({"path": address, "timestamp": modified, "batchId": 0}, separators=(",", ":")))
         return tuple(entries)
 
