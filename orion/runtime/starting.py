@@ -102,20 +102,27 @@ class Grounds:
 
     def _stand(self, standing: Standing, run: Run, seen: Seen, *, new: bool) -> tuple[Input, ...] | None:
         """See to a checkpoint that can be trusted; what is known of the topics where it had to be made anew."""
-        checkpoint, notes = run.checkpoint, run.membership.read_notes(run.slots)
-        if new and not checkpoint.exists:
-            if notes or standing.from_end or run.membership.read_offsets(_partitions(seen)):
-                ends = {topic: self.kafka.end_offsets(topic) for topic in standing.from_end}
-                run.membership.forget(notes, {**seen.earliest, **ends})
-            plan = _find_plan(standing, {}, {})
-            return self._plant(standing, plan, seen, "the job is new") if isinstance(plan, BatchPlan) else None
+        if new and not run.checkpoint.exists:
+            return self._stand_new(standing, run, seen)
+        has_earlier_run = run.membership.has_earlier_run()
+        if has_earlier_run:
+            # One elsewhere may write on until this one has its place: only then its notes are the last.
+            run.membership.credentials()
         try:
-            self._check(checkpoint, notes)
+            self._check(run.checkpoint, run.membership.read_notes(run.slots))
             return None
         except Distrust as damage:
             if new:  # what somebody else has left there
                 return self._begin_anew(standing, run, seen, str(damage))
-            return self._make_anew(standing, run, seen, str(damage))
+            return self._make_anew(standing, run, seen, (str(damage), has_earlier_run))
+
+    def _stand_new(self, standing: Standing, run: Run, seen: Seen) -> tuple[Input, ...] | None:
+        notes = run.membership.read_notes(run.slots)
+        if notes or standing.from_end or run.membership.read_offsets(_partitions(seen)):
+            ends = {topic: self.kafka.end_offsets(topic) for topic in standing.from_end}
+            run.membership.forget(notes, {**seen.earliest, **ends})
+        plan = _find_plan(standing, {}, {})
+        return self._plant(standing, plan, seen, "the job is new") if isinstance(plan, BatchPlan) else None
 
     def _check(self, checkpoint: Checkpoint, notes: Notes) -> None:
         """Raise Distrust unless the folder is this job's as Kafka knows it."""
@@ -129,20 +136,19 @@ class Grounds:
         if last is not None and last.sources and read_ranges(checkpoint.path, last.batch) not in ((), last.sources):
             raise Distrust(f"{checkpoint.path} has other offsets for batch {last.batch} than were read in it.")
 
-    def _make_anew(self, standing: Standing, run: Run, seen: Seen, damage: str) -> tuple[Input, ...]:
-        """Make the checkpoint anew from what stands in Kafka; raises Conflict where that tells nothing."""
-        membership, partitions = run.membership, _partitions(seen)
-        has_earlier_run = membership.has_earlier_run()
-        notes, reached = membership.read_notes(run.slots), membership.read_offsets(partitions)
-        if not has_earlier_run and _find_plan(standing, notes, reached) is _UNKNOWN:
-            raise self._position_lost(standing, damage)  # before this run gives its own name
-        # A run elsewhere may write on until this one has its place: only then its notes are the last.
-        membership.credentials()
-        notes, reached = membership.read_notes(run.slots), membership.read_offsets(partitions)
+    def _make_anew(self, standing: Standing, run: Run, seen: Seen, why: tuple[str, bool]) -> tuple[Input, ...]:
+        """Make the checkpoint anew from what stands in Kafka; raises Conflict where that tells nothing.
+
+        `why`: what is wrong with it, and whether the group knows of an earlier run.
+        """
+        damage, has_earlier_run = why
+        notes = run.membership.read_notes(run.slots)
+        reached = run.membership.read_offsets(_partitions(seen))
         plan = _find_plan(standing, notes, reached)
         if isinstance(plan, BatchPlan):
             return self._plant(standing, plan, seen, damage)
-        if plan is _UNKNOWN and (notes or reached):
+        # A run that is refused gives the group no name: the next one would be taken for one that has only to begin.
+        if plan is _UNKNOWN and (notes or reached or not has_earlier_run):
             raise self._position_lost(standing, damage)
         return self._begin_anew(standing, run, seen, damage)  # no batch was done, or it knows by itself
 
@@ -175,7 +181,7 @@ class Grounds:
         return Conflict(
             "POSITION_LOST",
             f"How far {standing.job} is isn't known any more: its checkpoint doesn't tell, and its consumer group "
-            f"{standing.group} has forgotten it. {damage}",
+            f"{standing.group} doesn't either. {damage}",
             hint="Put its checkpoint back if there is a copy that is as new as Kafka's data. Otherwise drop it and "
             "create it again: it then begins anew, and writes once more what it has written.",
         )
