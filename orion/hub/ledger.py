@@ -11,7 +11,8 @@ A source is one scan of the statement, in the order of its plan: for each partit
 reads, and the first that it doesn't. A bare number is a note of earlier versions. Beside these a note may have
 
     "begun":true             a sink's: the batch may have reached the other side from here on. Its slots know there, by
-                             the batch's number, what they have written
+                             the batch's number, what they have written. A slot is a partition, and may note the
+                             range of that alone
     "feed":{"row":120}       a source connector's, in place of `sources`: up to where it has read, as Spark knows it
     "fast":{"ended":1789000000000,"partitions":3}
                              the fast lane's: when the batch was done, and how many partitions its output had
@@ -37,6 +38,8 @@ _FORMAT = 1
 # Brokers take 4,096 bytes (offset.metadata.max.bytes).
 _MOST_BYTES = 4000
 _PACKED = "z:"
+# As many ranges as fit into a note in any case.
+_MOST_RANGES = 150
 
 # By topic and partition: the first offset that is read, and the first that isn't.
 Ranges = Mapping[str, Mapping[int, tuple[int, int]]]
@@ -94,6 +97,13 @@ def parse_note(text: str) -> LedgerNote:
     )
     fast = FastEnd(told["fast"]["ended"], told["fast"]["partitions"]) if "fast" in told else None
     return LedgerNote(told["batch"], sources, told.get("ids", {}), told.get("begun", False), told.get("feed"), fast)
+
+
+def narrow_ranges(sources: tuple[Ranges, ...], slot: int) -> tuple[Ranges, ...]:
+    """What a sink's slot notes, which is a partition of its topic: of more ranges than a note has room for its own."""
+    if sum(len(ranges) for source in sources for ranges in source.values()) <= _MOST_RANGES:
+        return sources
+    return tuple({topic: {slot: ranges[slot]} for topic, ranges in source.items()} for source in sources)
 
 
 def _to_json(told: object) -> str:

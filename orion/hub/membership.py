@@ -152,12 +152,13 @@ class Membership:
         with translated(self._subject):
             self._consumer.commit(offsets=places, asynchronous=False)
 
-    def leave_note(self, note: LedgerNote) -> None:
-        """Note something for the first slot, at once; raises Conflict when another run has taken over."""
+    def leave_notes(self, notes: Mapping[int, LedgerNote]) -> None:
+        """Note something for slots, all at once; raises Conflict when another run has taken over."""
         self.credentials()
         with translated(self._subject):
             try:
-                self._consumer.commit(offsets=[slot_place(0, note.encode())], asynchronous=False)
+                places = [slot_place(slot, note.encode()) for slot, note in notes.items()]
+                self._consumer.commit(offsets=places, asynchronous=False)
             except KafkaException as error:
                 if error.args[0].code() not in _SHUT_OUT:
                     raise

@@ -24,7 +24,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from orion.hub.claims import Claim, opened
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
-from orion.hub.ledger import LedgerNote, Ranges, slot_place
+from orion.hub.ledger import LedgerNote, Ranges, narrow_ranges, slot_place
 from orion.hub.membership import TRANSACTION_S, taken_over
 from orion.plan.tolerance import LATE_ROW, Tolerance
 
@@ -67,7 +67,7 @@ class Permit:
     membership: bytes
     service: str
     claims: Path  # where this machine's writers note their names
-    topic: str  # where results go
+    topic: str  # where results go; none of a sink's, whose slots are partitions of its topic
     letters: str  # where dead letters go
     changelogs: tuple[str, ...] = ()  # where changes of state go, by operator
     checkpoint: Path | None = None  # where batches are planned, if that tells which offsets they read
@@ -176,7 +176,8 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
 
 
 def _note(producer: Producer, permit: Permit, slot: Slot, *, is_begun: bool = False) -> None:
-    note = LedgerNote(slot.batch, slot.sources, dict(permit.topic_ids), is_begun, slot.feed)
+    sources = slot.sources if permit.topic else narrow_ranges(slot.sources, slot.number)
+    note = LedgerNote(slot.batch, sources, dict(permit.topic_ids), is_begun, slot.feed)
     with _ending(_NOTE_S + _HANGS_S):
         producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
 

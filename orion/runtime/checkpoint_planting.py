@@ -128,14 +128,30 @@ def plan_fast(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan
 
 def plan_for_sink(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:
     """As `plan_anew`, and at least once where ranges are not known: earlier versions noted none."""
-    last = _last_of(notes)
     try:
-        if last is not None:
-            return plan_anew(notes, reached, scans)
+        if notes:
+            return plan_anew(_merge_notes(notes, reached, scans[0]), reached, scans)
     except LookupError:
         pass
     behind = plan_at_group(notes, reached, scans)
     return replace(behind, batch=behind.batch + _NUMBERS_APART)
+
+
+def _merge_notes(notes: Notes, reached: Reached, topic: str) -> Notes:
+    """One note of the last batch of a sink, where its slots have noted a part each: those that have noted nothing have
+    written nothing of it, and need not read anything in it."""
+    last = max(note.batch for note in notes.values())
+    there = [note for note in notes.values() if note.batch == last]
+    if not all(note.sources for note in there):
+        raise LookupError("which offsets the last batch read isn't known")
+    stands = dict(reached.get(topic, {}))
+    for source in (source for note in notes.values() for source in note.sources):
+        for part, (_, end) in source.get(topic, {}).items():
+            stands[part] = max(end, stands.get(part, 0))
+    ranges = {part: (at, at) for part, at in stands.items()}
+    for source in (source for note in there for source in note.sources):
+        ranges |= source.get(topic, {})
+    return {0: replace(there[0], sources=({topic: ranges},))}
 
 
 def _last_of(notes: Notes) -> LedgerNote | None:

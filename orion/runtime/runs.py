@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
-from orion.hub.ledger import FastEnd, LedgerNote
+from orion.hub.ledger import FastEnd, LedgerNote, narrow_ranges
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
@@ -66,11 +66,14 @@ class Run:
     def begin_batch(self, batch: int, written: Mapping[int, int]) -> None:
         """Note a batch of a sink that is written by the driver, before any of it is. `written`: the last batch that an
         earlier run has written dead letters of, by slot: their note says as much."""
-        if written.get(0, -1) >= batch:
-            return
         ids = {known.topic: known.topic_id for known in self.inputs.topics}
+        sources = read_ranges(self.checkpoint.path, batch)
+        is_whole = narrow_ranges(sources, 0) == sources
+        slots = {0} if is_whole else {part for source in sources for ranges in source.values() for part in ranges}
+        notes = {slot: LedgerNote(batch, narrow_ranges(sources, slot), ids, is_begun=True) for slot in slots}
         try:
-            self.membership.leave_note(LedgerNote(batch, read_ranges(self.checkpoint.path, batch), ids, is_begun=True))
+            if missing := {slot: note for slot, note in notes.items() if written.get(slot, -1) < batch}:
+                self.membership.leave_notes(missing)
         except Conflict as error:
             raise self.stopped_by(error) from None
 
@@ -109,7 +112,7 @@ class Run:
         last = notes[0].fast if 0 in notes else None
         begun = FastEnd(time.time_ns() // 1_000_000 if last is None else last.ended_ms, partitions)
         batch = max((note.batch for note in notes.values()), default=-1)
-        self.membership.leave_note(LedgerNote(batch, fast=begun))
+        self.membership.leave_notes({0: LedgerNote(batch, fast=begun)})
         self.outputs, self.endless = partitions, True
         return last
 

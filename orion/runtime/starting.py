@@ -18,7 +18,7 @@ import structlog
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import prepare_ledger
+from orion.hub.ledger import Ranges, prepare_ledger
 from orion.hub.membership import Membership
 from orion.plan.partitions import Bond
 from orion.runtime.checkpoint import Checkpoint, Distrust, Identity, sweep
@@ -133,7 +133,7 @@ class Grounds:
         if identity is not None and identity.cluster != (cluster := self.kafka.cluster_id()):
             raise Distrust(f"{checkpoint.path} belongs to the Kafka cluster {identity.cluster}, and this is {cluster}.")
         last = max(notes.values(), key=lambda note: (note.batch, bool(note.sources)), default=None)
-        if last is not None and last.sources and read_ranges(checkpoint.path, last.batch) not in ((), last.sources):
+        if last is not None and not _agree(read_ranges(checkpoint.path, last.batch), last.sources):
             raise Distrust(f"{checkpoint.path} has other offsets for batch {last.batch} than were read in it.")
 
     def _make_anew(self, standing: Standing, run: Run, seen: Seen, why: tuple[str, bool]) -> tuple[Input, ...]:
@@ -219,6 +219,13 @@ def _find_plan(standing: Standing, notes: Notes, reached: Reached) -> BatchPlan 
         return standing.replan(notes, reached, standing.topics) or _Begin.BY_ITSELF
     except LookupError:
         return _UNKNOWN
+
+
+def _agree(planned: tuple[Ranges, ...], noted: tuple[Ranges, ...]) -> bool:
+    """Whether a batch reads what was noted of it, as far as both are known. A note may have a part of it alone."""
+    both = zip(planned, noted, strict=False)
+    pairs = ((source.get(topic, {}), ranges) for source, told in both for topic, ranges in told.items())
+    return all(there.get(part) == at for there, ranges in pairs for part, at in ranges.items())
 
 
 def _partitions(seen: Seen) -> dict[str, int]:

@@ -110,7 +110,7 @@ def test_a_fast_query_begins_again_before_its_first_batch_has_ended_and_goes_on_
     assert first is not None
     assert first.partitions == 3
     run.membership.credentials()
-    run.membership.leave_note(LedgerNote(4, fast=FastEnd(99, 3)))
+    run.membership.leave_notes({0: LedgerNote(4, fast=FastEnd(99, 3))})
     run.membership.forget([], {stand.topic: {0: 2, 1: 3}})
     run.close()
     run = stand.begin(replan=plan_fast)

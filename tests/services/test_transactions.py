@@ -99,14 +99,14 @@ def test_a_slot_of_which_dead_letters_stand_does_not_begin_again(
 
 def test_a_run_that_was_shut_out_begins_no_batch(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
     leave = permit(kafka, topic, first, tmp_path)
-    first.leave_note(LedgerNote(3, RANGES, is_begun=True))
+    first.leave_notes({0: LedgerNote(3, RANGES, is_begun=True)})
     second = Membership(kafka, topic, [topic])
     try:
         second.credentials()
         with pytest.raises(Conflict, match="Another server has taken over"):
             transactions.begin_slot(leave, Slot(1, 4))
         with pytest.raises(Conflict, match="Another server has taken over"):
-            first.leave_note(LedgerNote(4, is_begun=True))
+            first.leave_notes({0: LedgerNote(4, is_begun=True)})
         assert second.read_notes(4) == {0: LedgerNote(3, RANGES, is_begun=True)}
     finally:
         second.close()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from orion.hub.ledger import FastEnd, LedgerNote, parse_note
+from orion.hub.ledger import FastEnd, LedgerNote, narrow_ranges, parse_note
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.checkpoint_planting import (
     BatchPlan,
@@ -60,6 +61,28 @@ def test_the_last_batch_runs_again_over_its_ranges(plan: object, reached: Mappin
 def test_a_batch_that_the_group_has_passed_is_done() -> None:
     made = plan_for_sink({1: replace(NOTE, is_begun=True)}, PAST, ["t"])
     assert made == BatchPlan(8, ({"t": {0: (9, 9), 1: (6, 6)}},), is_done=True, topic_ids={"t": "id"})
+
+
+def test_what_the_slots_of_a_wide_topic_have_noted_is_put_together() -> None:
+    """The last batch is 7, which partitions 0 and 3 have begun; 1 was in the one before, and 2 had never any rows."""
+    notes = {
+        0: LedgerNote(7, ({"t": {0: (5, 9)}},), {"t": "id"}, is_begun=True),
+        1: LedgerNote(6, ({"t": {1: (2, 4)}},), {"t": "id"}, is_begun=True),
+        3: LedgerNote(7, ({"t": {3: (0, 8)}},), {"t": "id"}),
+    }
+    planned = {0: (5, 9), 1: (4, 4), 2: (6, 6), 3: (0, 8)}
+    made = plan_for_sink(notes, {"t": {0: 5, 1: 2, 2: 6, 3: 0}}, ["t"])
+    assert made == BatchPlan(7, ({"t": planned},), is_done=False, topic_ids={"t": "id"})
+    unknown = {**notes, 2: LedgerNote(7, is_begun=True)}
+    assert plan_for_sink(unknown, {"t": {0: 5}}, ["t"]).batch == 1_000_000_007
+
+
+def test_as_many_ranges_as_a_note_has_fit_into_it() -> None:
+    chance = Random(7)
+    ranges = {part: (at, at + chance.randrange(10**6)) for part in range(151) if (at := chance.randrange(10**13))}
+    wide, fits = {"t": ranges}, {"t": {part: at for part, at in ranges.items() if part < 150}}
+    assert parse_note(LedgerNote(7, narrow_ranges((fits,), 3), is_begun=True).encode()).sources == (fits,)
+    assert narrow_ranges((wide,), 3) == ({"t": {3: ranges[3]}},)
 
 
 def test_without_ranges_a_sink_goes_on_under_numbers_that_no_store_knows() -> None:

@@ -39,11 +39,11 @@ class Group:
     group: str = "orion.Q"
     lost: Conflict | None = None
     shown: bytes = b"1"
-    notes: list[LedgerNote | None] = field(default_factory=list)
+    notes: list[Any] = field(default_factory=list)
 
-    def leave_note(self, note: LedgerNote) -> None:
+    def leave_notes(self, notes: dict[int, LedgerNote]) -> None:
         self.look()
-        self.notes.append(note)
+        self.notes.append(notes)
 
     def reached(self, offsets: Any, note: LedgerNote | None) -> None:
         self.notes.append(note)
@@ -140,7 +140,16 @@ def noting(tmp_path: Path) -> Run:
 
 def test_a_batch_is_noted_before_it_is_written(noting: Run) -> None:
     noting.begin_batch(7, {})
-    assert cast(Group, noting.membership).notes == [LedgerNote(7, RANGES, {"t": "id"}, is_begun=True)]
+    assert cast(Group, noting.membership).notes == [{0: LedgerNote(7, RANGES, {"t": "id"}, is_begun=True)}]
+
+
+def test_of_a_wide_topic_each_partition_has_a_note(noting: Run) -> None:
+    wide: dict[int, tuple[int, int]] = dict.fromkeys(range(200), (5, 9))
+    plant_checkpoint(noting.checkpoint.path, BatchPlan(8, ({"t": wide},), is_done=False), 1)
+    noting.begin_batch(8, {3: 8})
+    (notes,) = cast(Group, noting.membership).notes
+    assert set(notes) == set(range(200)) - {3}
+    assert notes[7] == LedgerNote(8, ({"t": {7: (5, 9)}},), {"t": "id"}, is_begun=True)
 
 
 def test_a_batch_of_which_dead_letters_stand_is_noted_already(noting: Run) -> None:
