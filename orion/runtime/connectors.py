@@ -312,8 +312,10 @@ class Connectors:
         starting = ""
         if connector.direction is Direction.SOURCE:
             grounds = self._grounds
-            forget_offsets(grounds.kafka, grounds.service, name)
-            set_offsets(grounds.kafka, grounds.service, name, [Standpoint(o.partition, o.at) for o in offsets or ()])
+            if offsets is None:
+                forget_offsets(grounds.kafka, grounds.service, name)
+            else:  # others stay, such as those of other files
+                set_offsets(grounds.kafka, grounds.service, name, [Standpoint(o.partition, o.at) for o in offsets])
         elif offsets is not None:
             starting = json.dumps(self._moved(connector, _places(name, offsets)))
         for job in self.tasks_of(connector):

@@ -174,6 +174,13 @@ def test_files_that_were_read_are_known_without_a_checkpoint(world: World, tmp_p
     assert sorted(value["N"] for value in world.values()) == list(range(6))
     there = {one.partition["file"] for one in offsets_of(world.kafka, world.name, world.name)}
     assert there == {str(folder / name) for name in (*FILES, "new 3.jsonl", "new 4.jsonl", "last.jsonl")}
+    # One that is set to nothing is read again, and only that one; a connector that is moved is another one.
+    world.restarted()
+    set_offsets(world.kafka, world.name, world.name, [Standpoint({"file": str(folder / FILES[1])}, None)])
+    options = {"path": str(folder), "format": "json", "poll.interval.ms": "50"}
+    world.queries.start(world.job("files", options, world.declared("N INT"), number=2))
+    world.until(partial(has_values, world, 7), 150.0)
+    assert sorted(value["N"] for value in world.values()) == [0, 1, 1, 2, 3, 4, 5]
 
 
 def test_files_that_an_earlier_version_has_read_are_noted_at_the_next_start(world: World, tmp_path: Path) -> None:

@@ -362,7 +362,7 @@ def test_places_that_a_sink_does_not_have(world: World, offset: Offset, said: st
 def test_a_source_notes_its_place_in_kafka(world: World, moves: list[Any]) -> None:
     world.put(replace(FEED, wanted=Wanted.STOPPED))
     world.connectors.move("in", [Offset({"table": "t"}, {"id": 5})])
-    assert moves == [("forget", "in"), ("in", [Standpoint({"table": "t"}, {"id": 5})])]
+    assert moves == [("in", [Standpoint({"table": "t"}, {"id": 5})])]
     assert (world.get("in").number, world.get("in").starting) == (41, "")
     assert world.queries.told == [("remove", "in", False), ("start", "in_41", True)]
 
