@@ -20,6 +20,7 @@ from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.inputs import Inputs, Watch
+from orion.runtime.restoring import RestoreWatch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
 _TOLD_S = 6.0
@@ -46,6 +47,7 @@ class Run:
     credentials: bytes = b""  # what its workers show
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
+    restore: RestoreWatch | None = None  # of one with state
     _recent: Recent = field(default_factory=Recent)
     _draining: bool = False
     _ends_after: int = -1  # the last batch that was done when it was told to end
