@@ -53,7 +53,7 @@ class ManyKeys:
         """A record of each key, counted; once, whichever benchmark comes first."""
         if all(topic.name != self.topic for topic in self.stage.kafka.topics()):
             for name in (self.topic, self.out, self.job.dead_letters):
-                self.stage.kafka.create_topic(name, 1)
+                self.stage.kafka.create_topic(name, 1, exist_ok=True)  # both sizes have one for dead letters
             self.stage.say(f"counting {self.keys:,} keys")
             self.send(range(self.keys))
             with self.running(new=True) as run:
