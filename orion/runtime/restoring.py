@@ -24,6 +24,8 @@ _TICK_NS = 1_000_000_000
 _SILENT_S = 10.0
 # From one task's end to the next one's begin, where there are more tasks than cores.
 _GAP_S = 3.0
+# What a task has told so long before the next one began is of another time.
+_APART_S = 60.0
 # Less belongs to every start, and isn't worth a word.
 _NOTABLE_RECORDS, _NOTABLE_S = 10_000, 1.0
 
@@ -87,22 +89,35 @@ def sum_reports(reports: Iterable[RestoreReport], tasks: int, now: float) -> Res
         return RestoreStatus(tasks)
     going = [report for report in told if not report.is_done]
     known = len(told) >= tasks and all(report.end is not None for report in told)
-    since, heard = min(report.begun_ms for report in told) / 1000, max(report.told_ms for report in told) / 1000
+    heard = max(report.told_ms for report in told) / 1000
     silent_s = now - heard
     is_going = bool(going) or (len(told) < tasks and silent_s < _GAP_S)
+    last = _take_last(told)
+    since = min(report.begun_ms for report in last) / 1000
     return RestoreStatus(
         tasks,
         len(told),
         len(told) - len(going),
-        sum(report.records for report in told),
-        sum(report.position - report.first for report in told),
-        sum((report.end or 0) - report.first for report in told) if known else None,
+        sum(report.records for report in last),
+        sum(report.position - report.first for report in last),
+        sum((report.end or 0) - report.first for report in last) if known else None,
         since,
         heard,
         max(0.0, (now if is_going else heard) - since),
         is_going,
         bool(going) and silent_s > _SILENT_S,
     )
+
+
+def _take_last(reports: list[RestoreReport]) -> list[RestoreReport]:
+    """Those that belong together: a store that is lost while the query runs is another matter than the run's start."""
+    found: list[RestoreReport] = []
+    for report in sorted(reports, key=lambda report: (report.is_done, -report.told_ms)):
+        since = min((earlier.begun_ms for earlier in found), default=report.told_ms)
+        if report.is_done and report.told_ms < since - _APART_S * 1000:
+            break
+        found.append(report)
+    return found
 
 
 @dataclass

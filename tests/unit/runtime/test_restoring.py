@@ -63,6 +63,19 @@ def test_between_two_tasks_it_goes_on_for_a_while() -> None:
     assert str(late) == "unknown: 1 of 2 tasks have told nothing since the start"
 
 
+def test_a_store_that_is_lost_while_the_query_runs_is_counted_by_itself() -> None:
+    start = [replace(REPORT, task=task, records=5, is_done=True, told_ms=2_000 + task) for task in range(3)]
+    lost = replace(REPORT, task=3, begun_ms=500_000, told_ms=510_000, records=400_000, position=400_000)
+    status = sum_reports([*start, lost], 4, 510.0)
+    assert (status.state, status.begun, status.done) == ("RESTORING", 4, 3)
+    assert (status.since, status.records, status.percent, status.rate) == (500.0, 400_000, 20, 40_000)
+    status = sum_reports([*start, replace(lost, is_done=True)], 4, 900.0)
+    assert (status.state, status.records, status.lasts_s) == ("DONE", 400_000, 10.0)
+    # Those that began one after the other, with a batch's work between, are one start.
+    status = sum_reports([*start, replace(lost, begun_ms=50_000)], 4, 510.0)
+    assert (status.since, status.records) == (1.0, 400_015)
+
+
 def test_a_task_that_is_not_heard_of_any_more_has_no_rate() -> None:
     status = sum_reports([REPORT], 1, 22.0)
     assert (status.is_silent, status.rate, status.state) == (True, None, "RESTORING")
