@@ -40,6 +40,8 @@ _SETTINGS = {
     # It reads nothing, so it needn't come by to show that it reads.
     "max.poll.interval.ms": 86_400_000,
     "reconnect.backoff.ms": 20,
+    # A topic that gets partitions, as the ledger does, would have it join anew for them, and fail the batch under way.
+    "topic.metadata.refresh.interval.ms": -1,
 }
 
 

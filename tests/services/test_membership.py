@@ -14,7 +14,7 @@ from orion.errors import Conflict, ExternalError, OrionError
 from orion.hub import broker_settings, transactions
 from orion.hub.embedded import EmbeddedCluster
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import LedgerNote, prepare_ledger, slot_place
+from orion.hub.ledger import LEDGER, LedgerNote, prepare_ledger, slot_place
 from orion.hub.membership import Membership
 from orion.hub.transactions import Chunk, Permit, Slot
 from tests.required import long
@@ -67,6 +67,34 @@ def test_a_run_that_has_joined_twice_is_not_taken_for_two(kafka: Kafka, topic: s
     finally:
         run.close()
         again.close()
+
+
+def test_a_ledger_that_gets_room_for_more_slots_disturbs_no_run(kafka: Kafka, topic: str) -> None:
+    """Who reads it joins anew for its new partitions; what the workers of a run show would be out of date then."""
+    quick = Kafka(kafka.bootstrap, {"topic.metadata.refresh.interval.ms": "500"})
+    there = kafka.describe_topic(LEDGER).topic.partitions
+    run = Membership(quick, topic, [topic])
+    reader = quick.consumer(f"{topic}-reader")
+    reader.subscribe([LEDGER])
+    try:
+        before = run.credentials()
+
+        def await_partitions(count: int) -> None:
+            end = time.monotonic() + 60
+            while len(reader.assignment()) < count:
+                assert time.monotonic() < end, f"the reader has {len(reader.assignment())} partitions, not {count}"
+                reader.poll(0.1)
+                run.look()
+
+        await_partitions(there)
+        prepare_ledger(kafka, there)
+        await_partitions(there + 1)
+        for _ in range(20):
+            run.look(0.1)
+        assert run.credentials() == before
+    finally:
+        run.close()
+        reader.close()
 
 
 @pytest.fixture
