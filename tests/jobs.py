@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from orion.errors import Conflict, ExternalError
+from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 
 
@@ -78,6 +79,7 @@ class FakeRun:
     awaited: bool = False
     checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))
     closed: bool = False
+    restore: RestoreWatch | None = None
     membership: Any = field(default_factory=lambda: SimpleNamespace(group="orion.CSAS_O_1"))
 
     def look(self) -> None:

@@ -8,7 +8,8 @@ is refused, whatever its workers still hold in their hands.
 In the same transaction a worker notes the batch, as the text of an offset of the ledger (orion.hub.ledger). Whoever
 asks for that offset while a transaction over it is open waits until it has ended: so a new run knows for certain what
 the run before has written. The ledger's first partition has the name of the run itself: one that is shut out sees there
-whether another has come, or the group has only lost it.
+whether another has come, or the group has only lost it. The member subscribes to the ledger, too, and reads it as
+little as the others: so notes stay for as long as the group lives.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _SETTINGS = {
     # It reads nothing, so it needn't come by to show that it reads.
     "max.poll.interval.ms": 86_400_000,
     "reconnect.backoff.ms": 20,
+    # A topic that gets partitions, as the ledger does, would have it join anew for them, and fail the batch under way.
+    "topic.metadata.refresh.interval.ms": -1,
 }
 
 
@@ -57,8 +60,9 @@ class Membership:
         self._lost: Conflict | ExternalError | None = None
         self._closed = False
         self._consumer = kafka.consumer(group, **{**_SETTINGS, "group.instance.id": group})
-        # What reads no topic is a member all the same, and stands for the ledger: a group has to be about something.
-        subscribed = sorted(set(topics)) or [LEDGER]
+        # Of a group that lives, brokers keep an offset for good only where a member subscribes to its topic. What a
+        # slot that writes seldom has noted, and the run's name, would go after offsets.retention.minutes.
+        subscribed = sorted({*topics, LEDGER})
         self._consumer.subscribe(subscribed, on_assign=self._assigned, on_revoke=self._revoked)
 
     def credentials(self) -> bytes:

@@ -436,7 +436,7 @@ def _beginning(connector: Connector, topic: str) -> str:
 def standing(tasks: Iterable[TaskStatus], wanted: Wanted) -> tuple[str, str | None]:
     """A connector's state, and what is wrong: that of the task that is worst off."""
     worst = [State.ERROR, State.FAILING, State.RESTARTING, State.WAITING, State.STARTING]
-    worst += [State.PAUSING, State.RUNNING, State.PAUSED]
+    worst += [State.RESTORING, State.PAUSING, State.RUNNING, State.PAUSED]
     found = sorted((t.status for t in tasks), key=lambda s: worst.index(State(s.state)))
     if wanted is not Wanted.RUNNING and (not found or found[0].state != State.ERROR):
         return wanted.value, None

@@ -25,6 +25,7 @@ from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, find_written
 from orion.runtime.query_state import QueryState
+from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds, Standing
@@ -137,6 +138,7 @@ class QueryJob:
             spread = self.state.prepare(tasks, dict(permit.done), begun=begun) if stateful else None
             if spread is not None and spread.context is not None:
                 permit = replace(permit, changelogs=tuple(log.topic for log in spread.context.changelogs))
+                run.restore = RestoreWatch.over(self.id, spread.context)
             frame = outgoing(query, source.reader_of(query.relation), self._seen(query, run), spread)
             if query.profile:
                 settings = translated_settings(profiles.of(query.profile).lane_settings())

@@ -22,6 +22,7 @@ from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
 from orion.runtime.checkpoint import Checkpoint, Distrust
 from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.inputs import Inputs, Watch
+from orion.runtime.restoring import RestoreWatch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
 _TOLD_S = 6.0
@@ -49,6 +50,7 @@ class Run:
     outputs: int = 0  # of the fast lane: the partitions of what it writes
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
+    restore: RestoreWatch | None = None  # of one with state
     _recent: Recent = field(default_factory=Recent)
     _draining: bool = False
     _ends_after: int = -1  # the last batch that was done when it was told to end
