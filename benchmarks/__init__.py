@@ -15,6 +15,8 @@ NAMES = (
     "windowed_having",
     "stream_table_join",
     "stream_stream_join",
+    "state_restore",
+    "state_batches",
     "registry_load",
     "registry_lookup",
     "registry_http",

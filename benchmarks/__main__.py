@@ -34,6 +34,9 @@ The pull query's row is held against a statement with a parameter in DuckDB, whi
 in process under 5 ms (99 of 100), and 2,000 over HTTP in a second on one core. Of each table, 100,000 rows are in
 memory unless told otherwise.
 
+`state_restore` and `state_batches` have goals as well: a million keys within 30 s, so its seconds count, and batches
+over a million keys that take as long as those over ten thousand, which are its other side.
+
 The jdbc sink's rows are held against each database's own way to take many rows, without Spark on either side.
 
 `python -m benchmarks NAME ...` runs some of them and only prints; `BENCH_ROUNDS=3` takes fewer rounds than five.

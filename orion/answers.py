@@ -37,6 +37,7 @@ from orion.runtime.connectors import standing
 from orion.runtime.engine import Engine
 from orion.runtime.failures import Cause, Failure
 from orion.runtime.machine import Load
+from orion.runtime.restoring import RestoreStatus
 from orion.runtime.states import KSQL_STATUS, QueryStatus, State
 from orion.schema import Array, Decimal, Map, Role, Scalar, Schema, SqlType, Struct
 from orion.serving.feed import TableStatus
@@ -183,6 +184,7 @@ def _query(status: QueryStatus, engine: Engine) -> Entity:
         "state": status.state,
         "statusCount": {KSQL_STATUS[State(status.state)]: 1},
         **_measures(status),
+        "stateRestore": _restore(status.restore),
     }
 
 
@@ -204,6 +206,25 @@ def _measures(status: QueryStatus) -> Entity:
         "consumerGroup": status.group,
         "warning": status.warning,
         "error": status.error,
+    }
+
+
+def _restore(restore: RestoreStatus | None) -> Entity | None:
+    """How far the tasks of a run are with reading their state; none of a query without state, or that doesn't run."""
+    if restore is None:
+        return None
+    return {
+        "state": restore.state,
+        "message": str(restore),
+        "tasks": restore.tasks,
+        "tasksBegun": restore.begun,
+        "tasksDone": restore.done,
+        "records": restore.records,
+        "ofAtMost": restore.span,
+        "percent": restore.percent,
+        "rate": _rounded(restore.rate),
+        "since": _moment(restore.since),
+        "toldAt": _moment(restore.told),
     }
 
 
@@ -526,6 +547,7 @@ def _query_description(query: Query, engine: Engine) -> Entity:
         "ksqlHostQueryStatus": {"orion": KSQL_STATUS[State(state)]} if state else {},
         "state": state,
         **(_measures(status) if status else {}),
+        "stateRestore": _restore(status.restore) if status else None,
     }
 
 

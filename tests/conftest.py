@@ -46,6 +46,7 @@ WITHOUT_SESSION = (
     "tests/contracts/test_stores.py",
     "tests/faults/",
     "tests/scenarios/test_crash.py",
+    "tests/scenarios/test_restart.py",
     "tests/scenarios/test_start.py",
 )
 QUICK = ("tests/unit/", "tests/golden/")

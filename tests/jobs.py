@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from orion.errors import Conflict, ExternalError
+from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 
 
@@ -78,13 +79,14 @@ class FakeRun:
     awaited: bool = False
     checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))
     closed: bool = False
+    restore: RestoreWatch | None = None
     membership: Any = field(default_factory=lambda: SimpleNamespace(group="orion.CSAS_O_1"))
 
     def look(self) -> None:
         if self.lost is not None:
             raise self.lost
 
-    def reached(self, offsets: Any) -> None:
+    def reached(self, offsets: Any, done: Any) -> None:
         self.reached_.append(offsets)
 
     def judge(self, good: int, errors: int, example: str) -> None:

@@ -62,7 +62,13 @@ def _query_row(query: Entity) -> tuple[Any, ...]:
     numbers = (query["rowsIn"], query["rowsOut"], query["deadLetters"], query.get("lateRows"), query["lag"])
     fresh = query.get("freshnessMs")
     shown = None if fresh is None else f"{fresh / 1000:,.1f} s"
-    return (query["id"], query["state"], sink, *numbers, shown, query["error"] or query.get("warning"))
+    told = query["error"] or query.get("warning") or restoring_text(query)
+    return (query["id"], query["state"], sink, *numbers, shown, told)
+
+
+def restoring_text(query: Entity) -> str | None:
+    """How far it is, of a query that reads its state."""
+    return str(query["stateRestore"]["message"]) if query["state"] == "RESTORING" else None
 
 
 def _types(entity: Entity) -> None:
@@ -232,6 +238,7 @@ def _standing(described: Entity) -> Entity:
     """How far a query is, what is wrong and when it was, or will be, started again; what isn't known is left out."""
     told = {"lag": described.get("lag"), "rows a second": described.get("rate"), "error": described.get("error")}
     told["restarts"] = described.get("restarts") or None
+    told["state restored"] = (described.get("stateRestore") or {}).get("message")
     times = {"running since": described.get("runningSince"), "next try": described.get("nextTryAt")}
     times["restarted last"] = max(described.get("restartedAt") or (), default=None)
     told |= {name: _moment(at) for name, at in times.items() if at is not None}

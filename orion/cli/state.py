@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,8 @@ import typer
 
 from orion.cli import output
 from orion.cli.output import Json
-from orion.cli.target import Bootstrap, connect, options
-from orion.errors import NotFound
+from orion.cli.target import Bootstrap, connect, find_server, options
+from orion.errors import NotFound, OrionError
 
 if TYPE_CHECKING:
     from orion.hub.changelog import ChangelogName
@@ -24,13 +25,18 @@ _COLUMNS = ("task", "key", "member", "due", "value")
 
 @app.command("list")
 def list_states(ctx: typer.Context, bootstrap: Bootstrap = None, json: Json = False) -> None:
-    """List the changelogs of queries. A changelog has a record for each change until it is compacted."""
+    """List the changelogs of queries. A changelog has a record for each change until it is compacted; `restored` is how
+    far the tasks of a running query are with reading it."""
     kafka = connect(ctx, bootstrap)
+    restored = _ask_restores(ctx, kafka)
     rows = [
-        (name.query, name.operator, tasks, sum(kafka.end_offsets(name.topic).values()), name.topic)
+        (
+            *(name.query, name.operator, tasks, sum(kafka.end_offsets(name.topic).values())),
+            *(restored.get(name.query, "unknown"), name.topic),
+        )
         for name, tasks in _find_changelogs(kafka, options(ctx).config().service_id)
     ]
-    output.table(("query", "operator", "tasks", "changes", "topic"), rows, as_json=json)
+    output.table(("query", "operator", "tasks", "changes", "restored", "topic"), rows, as_json=json)
 
 
 @app.command()
@@ -64,6 +70,22 @@ def show(
                 break
             rows.append((number, *row))
     output.table(_COLUMNS, rows, as_json=json)
+
+
+def _ask_restores(ctx: typer.Context, kafka: Kafka) -> dict[str, str]:
+    """How far the running queries are with reading their state, as the server of this cluster tells it; of those that
+    don't run, or whose server isn't known, nothing."""
+    from orion.cli.client import Client
+    from orion.hub.changelog import write_query
+
+    with suppress(OrionError):
+        found = find_server(ctx)
+        if found is not None and found.running.bootstrap == kafka.bootstrap:
+            with closing(Client(found.running.url)) as client:
+                (told,) = client.execute("SHOW QUERIES;")
+            restores = {query["id"]: query.get("stateRestore") for query in told["queries"]}
+            return {write_query(name): str(restore["message"]) for name, restore in restores.items() if restore}
+    return {}
 
 
 def _find_changelogs(kafka: Kafka, service: str) -> list[tuple[ChangelogName, int]]:

@@ -1,18 +1,21 @@
 """files: a folder of CSV, JSON lines or Parquet, followed as it grows.
 
 Spark's own file source lists the folder and remembers which files it has had; workers read them. So each file is read
-once, in the order of their last change. A file has to be whole when it appears: write it elsewhere, or under a name
-that begins with a dot, and rename it.
+once, in the order of their last change. Which ones were read is a record each in Kafka, in the transaction of their
+rows: from there Spark's list is made anew where it is lost. A file has to be whole when it appears: write it elsewhere,
+or under a name that begins with a dot, and rename it.
 """
 
 from __future__ import annotations
 
 import glob
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pydantic import Field, field_validator, model_validator
@@ -20,12 +23,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from orion.errors import ConfigError
 from orion.feeds import frames
-from orion.feeds.reading.batches import Format, Reading
+from orion.feeds.reading.batches import FILE, MODIFIED, Format, Reading
 from orion.feeds.reading.columns import schema_of
 from orion.feeds.reading.entries import Found
 from orion.feeds.reading.lines import Dialect, header_of
 from orion.feeds.target import TargetOptions
 from orion.formats import VALUE, decode_in_steps, evaluate_once, format_of
+from orion.hub.positions import Standpoint
 from orion.moments import timestamp_sql
 from orion.options import understood
 from orion.plan.sources import ROWTIME, Connector, Serde, Source
@@ -213,7 +217,7 @@ class FilesFeed:
 
     def stream(self, spark: SparkSession, target: Source, position: Mapping[str, Any] | None) -> DataFrame:
         wanted = frames.wanted(target)
-        reading = Reading(self.format, wanted, self.dialect, self.options.timestamp == "file_time")
+        reading = Reading(self.format, wanted, self.dialect, self.name, self.options.timestamp == "file_time")
         listed = self._listed(spark).selectExpr(
             "path",
             "unix_millis(modificationTime) AS modified",
@@ -229,6 +233,24 @@ class FilesFeed:
                 return _decoded(read, wanted)
             case "parquet":
                 return read
+
+    def seen_log(self, spark: SparkSession, there: Iterable[Standpoint]) -> tuple[str, ...]:
+        """The files that were read, as entries of the log that Spark's source keeps."""
+        files = [(one.partition[FILE], (one.offset or {}).get(MODIFIED, 0)) for one in there if FILE in one.partition]
+        jvm: Any = spark.sparkContext._jvm
+        entries = []
+        for name, modified in sorted(files):
+            # As Spark spells it: in a URI's signs, with three slashes where it is a file of this machine.
+            is_local = "://" not in name
+            address = jvm.org.apache.hadoop.fs.Path(f"file:{name}" if is_local else name).toUri()
+            address = f"file://{address.getRawPath()}" if is_local else address.toString()
+            entries.append(json.dumps({"path": address, "timestamp": modified, "batchId": 0}, separators=(",", ":")))
+        return tuple(entries)
+
+    def standpoint(self, address: str, modified_ms: int) -> Standpoint:
+        """That a file of Spark's log was read, as the offsets in Kafka say it."""
+        found = Found(unquote(address), modified_ms)
+        return Standpoint({FILE: found.path}, {MODIFIED: modified_ms})
 
     def _listed(self, spark: SparkSession) -> DataFrame:
         told = self.options

@@ -8,7 +8,8 @@ is refused, whatever its workers still hold in their hands.
 In the same transaction a worker notes the batch, as the text of an offset of the ledger (orion.hub.ledger). Whoever
 asks for that offset while a transaction over it is open waits until it has ended: so a new run knows for certain what
 the run before has written. The ledger's first partition has the name of the run itself: one that is shut out sees there
-whether another has come, or the group has only lost it.
+whether another has come, or the group has only lost it. The member subscribes to the ledger, too, and reads it as
+little as the others: so notes stay for as long as the group lives.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _SETTINGS = {
     # It reads nothing, so it needn't come by to show that it reads.
     "max.poll.interval.ms": 86_400_000,
     "reconnect.backoff.ms": 20,
+    # A topic that gets partitions, as the ledger does, would have it join anew for them, and fail the batch under way.
+    "topic.metadata.refresh.interval.ms": -1,
 }
 
 
@@ -57,8 +60,9 @@ class Membership:
         self._lost: Conflict | ExternalError | None = None
         self._closed = False
         self._consumer = kafka.consumer(group, **{**_SETTINGS, "group.instance.id": group})
-        # What reads no topic is a member all the same, and stands for the ledger: a group has to be about something.
-        subscribed = sorted(set(topics)) or [LEDGER]
+        # Of a group that lives, brokers keep an offset for good only where a member subscribes to its topic. What a
+        # slot that writes seldom has noted, and the run's name, would go after offsets.retention.minutes.
+        subscribed = sorted({*topics, LEDGER})
         self._consumer.subscribe(subscribed, on_assign=self._assigned, on_revoke=self._revoked)
 
     def credentials(self) -> bytes:
@@ -107,7 +111,7 @@ class Membership:
 
     def written(self, slots: int) -> dict[int, int]:
         """The number of the last batch that each slot has written, where it has written any."""
-        return {slot: note.batch for slot, note in self.read_notes(slots).items()}
+        return {slot: note.batch for slot, note in self.read_notes(slots).items() if not note.is_begun}
 
     def has_earlier_run(self) -> bool:
         """Whether the group remembers a run before this one. A group that nobody is in is forgotten after a while
@@ -115,7 +119,7 @@ class Membership:
         return any(place.metadata for place in self._read_committed([TopicPartition(LEDGER, RUN_PARTITION)]))
 
     def read_notes(self, slots: int) -> dict[int, LedgerNote]:
-        """What each slot has noted of the last batch that it has written, where it has written any.
+        """What each slot has noted of the last batch that it has written or begun, where there is any.
 
         Waits for transactions of an earlier run that are still open.
         """
@@ -152,9 +156,25 @@ class Membership:
         with translated(self._subject):
             self._consumer.commit(offsets=places, asynchronous=False)
 
-    def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """Show how far the query is: for people, and for a run that finds no checkpoint."""
+    def leave_notes(self, notes: Mapping[int, LedgerNote]) -> None:
+        """Note something for slots, all at once; raises Conflict when another run has taken over."""
+        self.credentials()
+        with translated(self._subject):
+            try:
+                places = [slot_place(slot, note.encode()) for slot, note in notes.items()]
+                self._consumer.commit(offsets=places, asynchronous=False)
+            except KafkaException as error:
+                if error.args[0].code() not in _SHUT_OUT:
+                    raise
+                with self._lock:
+                    self._lost = self._shut_out()
+                raise self._lost from error
+
+    def reached(self, offsets: Mapping[str, Mapping[int, int]], note: LedgerNote | None = None) -> None:
+        """Show how far the query is: for people, and for a run that finds no checkpoint. A note goes with it."""
         places = [TopicPartition(topic, part, offset) for topic, at in offsets.items() for part, offset in at.items()]
+        if note is not None:
+            places.append(slot_place(0, note.encode()))
         if places and self._joined:
             with suppress(KafkaException):
                 self._consumer.commit(offsets=places, asynchronous=True)

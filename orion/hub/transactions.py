@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import faulthandler
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from orion.hub.claims import Claim, opened
 from orion.hub.kafka import Kafka
 from orion.hub.kafka_errors import Subject, translated
-from orion.hub.ledger import LedgerNote, Ranges, slot_place
+from orion.hub.ledger import LedgerNote, Ranges, narrow_ranges, slot_place
 from orion.hub.membership import TRANSACTION_S, taken_over
 from orion.plan.tolerance import LATE_ROW, Tolerance
 
@@ -37,6 +38,7 @@ _HANGS_S = 5.0
 _FRAME_BYTES = 512
 _SHUT_OUT = frozenset({KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID})
 
+T = TypeVar("T")
 Headers = list[tuple[str, str | bytes | None]] | None
 Settings = tuple[tuple[str, str | int], ...]
 
@@ -65,7 +67,7 @@ class Permit:
     membership: bytes
     service: str
     claims: Path  # where this machine's writers note their names
-    topic: str  # where results go
+    topic: str  # where results go; none of a sink's, whose slots are partitions of its topic
     letters: str  # where dead letters go
     changelogs: tuple[str, ...] = ()  # where changes of state go, by operator
     checkpoint: Path | None = None  # where batches are planned, if that tells which offsets they read
@@ -86,6 +88,7 @@ class Slot:
     number: int
     batch: int
     sources: tuple[Ranges, ...] = ()  # what the batch reads, as far as that is known
+    feed: Mapping[str, Any] | None = None  # up to where it reads, where that isn't topics
 
 
 @dataclass(slots=True)
@@ -118,16 +121,35 @@ def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
         slot = replace(slot, number=head.origin)
     if dict(permit.done).get(slot.number, -1) >= slot.batch:
         return Written()
+    return _as_member(permit, lambda producer: _transaction(producer, permit, slot, chain((head,), filled)))
+
+
+def begin_slot(permit: Permit, slot: Slot) -> None:
+    """Note that a slot's batch may reach another system from here on. Its dead letters note it once more: where these
+    stand the note is there."""
+    if dict(permit.done).get(slot.number, -1) >= slot.batch:
+        return
+
+    def note(producer: Producer) -> None:
+        producer.begin_transaction()
+        _note(producer, permit, slot, is_begun=True)
+        with _ending(_COMMIT_S + _HANGS_S):
+            producer.commit_transaction(_COMMIT_S)
+
+    _as_member(permit, note)
+
+
+def _as_member(permit: Permit, act: Callable[[Producer], T]) -> T:
+    """Have this worker's producer do something; raises Conflict where the run has been shut out."""
     with translated(Subject(permit.bootstrap, group=permit.group)):
         name, producer = _producer(permit)
         try:
-            written = _transaction(producer, permit, slot, chain((head,), filled))
+            return act(producer)
         except BaseException as error:
             _undo(name, producer)
             if isinstance(error, KafkaException) and error.args[0].code() in _SHUT_OUT:
                 raise taken_over(permit.group) from error
             raise
-    return written
 
 
 def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
@@ -153,8 +175,9 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
     return written
 
 
-def _note(producer: Producer, permit: Permit, slot: Slot) -> None:
-    note = LedgerNote(slot.batch, slot.sources, dict(permit.topic_ids))
+def _note(producer: Producer, permit: Permit, slot: Slot, *, is_begun: bool = False) -> None:
+    sources = slot.sources if permit.topic else narrow_ranges(slot.sources, slot.number)
+    note = LedgerNote(slot.batch, sources, dict(permit.topic_ids), is_begun, slot.feed)
     with _ending(_NOTE_S + _HANGS_S):
         producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
 

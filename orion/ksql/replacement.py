@@ -41,8 +41,8 @@ def by_query(old: Source, query: Query, context: Context, span: Span) -> tuple[S
     same_id = replace(query, id=running.id, sink=replace(query.sink, query_id=running.id))
     stateful = is_stateful(running.relation) or is_stateful(query.relation)
     same = fingerprint(running) == fingerprint(same_id)
-    if same:  # it keeps its checkpoint, whatever an older Orion has called that
-        same_id = replace(same_id, incarnation=running.incarnation)
+    if same:  # it keeps its checkpoint, whatever an older Orion has called that, and its state where it lies
+        same_id = replace(same_id, incarnation=running.incarnation, by_partitioner=running.by_partitioner)
     if same or not stateful:
         return (DefineSource(same_id.sink, "replaced"), ReplaceQuery(running.id, same_id, continues=True))
     if query.sink.kind is Kind.STREAM:

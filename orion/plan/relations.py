@@ -206,6 +206,7 @@ class Query:
     keeps_late: bool = False  # rows that come too late for a window become dead letters; else they are counted only
     guarantee: Guarantee = Guarantee.EXACT
     profile: str | None = None  # of orion.profiles: how its batches and its producers are set
+    by_partitioner: bool = False  # keys go to tasks as Kafka puts them in partitions; else, as once, by a hash alone
 
     @property
     def dead_letters(self) -> str:

@@ -9,8 +9,8 @@
     orion.json             Orion's own: whose folder this is, and which topics it stands for
 
 Spark believes what it finds. What it does with a folder that something was done to, as tried with Spark 4.2 and its
-default file manager, and whether `verify` trusts it. One that isn't trusted is made anew for a query of the exact lane
-(orion.runtime.checkpoint_planting), and refused for all other jobs:
+default file manager, and whether `verify` trusts it. One that isn't trusted is made anew from what stands in Kafka
+(orion.runtime.checkpoint_planting):
 
 | damage | Spark | trusted |
 |---|---|---|
@@ -42,15 +42,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from orion.errors import Conflict
 from orion.runtime.inputs import Input
 from orion.runtime.progress import Offsets, slowest
 
 _IDENTITY = "orion.json"
-_HINT = (
-    "Put the whole folder back as it was, if there is a copy that is as new as Kafka's data. Otherwise drop the query "
-    "and create it again: it then reads its topics from their start and writes its results anew."
-)
+
+
+class Distrust(Exception):
+    """Spark must not go on from a folder. The text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ class Checkpoint:
         return {} if planned is None else self.offsets(planned)
 
     def verify(self, written: int | None) -> None:
-        """Raise CHECKPOINT_BROKEN unless Spark would go on from here rightly. Call `sweep` first.
+        """Raise Distrust unless Spark would go on from here rightly. Call `sweep` first.
 
         `written` is the last batch that the ledger says has written something; None: it knows of none.
         """
@@ -275,5 +274,5 @@ def _matches(content: bytes, checksums: Path) -> bool:
     return told[8:] == b"".join(zlib.crc32(part).to_bytes(4, "big") for part in parts)
 
 
-def _broken(file: Path, what: str) -> Conflict:
-    return Conflict("CHECKPOINT_BROKEN", f"The checkpoint can't be trusted: {file} {what}.", hint=_HINT)
+def _broken(file: Path, what: str) -> Distrust:
+    return Distrust(f"{file} {what}.")

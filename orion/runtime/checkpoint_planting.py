@@ -1,8 +1,9 @@
-"""Checkpoint folders made anew, from what slots have noted of the last batch in Kafka (orion.hub.ledger).
+"""Checkpoint folders made anew, from what stands in Kafka: notes of the last batch (orion.hub.ledger), and the offsets
+of the job's group.
 
 Spark goes by what a checkpoint says, whoever wrote it: one that ends with batch 7 planned, from where batch 6 ended,
-has it run batch 7 over exactly that range. Slots that have written it find their note and write nothing. So for a query
-whose state isn't Spark's, the folder is scratch.
+has it run batch 7 over exactly that range. Slots that have written it find their note, or their epoch in the store, and
+write nothing. So the folder is scratch.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ import json
 import shutil
 import time
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from orion.hub.ledger import LedgerNote, Ranges
 
 _VERSION = "v1"
+# A sink goes on behind a batch whose number isn't known with one that no batch before it has had: stores take nothing
+# under a number that they know.
+_NUMBERS_APART = 1_000_000_000
 Offsets = dict[str, dict[int, int]]
+Notes = Mapping[int, LedgerNote]
+Reached = Mapping[str, Mapping[int, int]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,14 @@ class BatchPlan:
     batch: int
     sources: tuple[Ranges, ...]
     is_done: bool  # the group says that it was, in all its slots
-    topic_ids: Mapping[str, str]
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    feed: Mapping[str, Any] | None = None  # of a feed, in place of topics: up to where it has read
+    files: tuple[str, ...] = ()  # of a feed that follows a folder: what it has read, as entries of Spark's own log
+
+
+# How a job's next batch is found: by the notes, how far its group is, and the topic of each scan. None: the job begins
+# where it begins by itself. Raises LookupError where that isn't told.
+Replan = Callable[[Notes, Reached, Sequence[str]], BatchPlan | None]
 
 
 def read_ranges(folder: Path, batch: int) -> tuple[Ranges, ...]:
@@ -45,6 +59,16 @@ def read_ranges(folder: Path, batch: int) -> tuple[Ranges, ...]:
         return tuple(_range_of(*both) for both in zip(starts, ends, strict=True))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ()
+
+
+def read_feed_offset(folder: Path, batch: int) -> Mapping[str, Any] | None:
+    """Up to where a feed's batch reads by Spark's own plan; None where that can't be read."""
+    try:
+        lines = (folder / "offsets" / str(batch)).read_text(encoding="utf-8").split("\n")[2:]
+        told = json.loads(lines[0])
+    except (OSError, ValueError, LookupError):
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def _range_of(start: Offsets, end: Offsets) -> Ranges:
@@ -68,29 +92,77 @@ def _parse_offsets(line: str) -> Offsets:
     return {topic: {int(part): int(to) for part, to in ends.items()} for topic, ends in json.loads(line).items()}
 
 
-def plan_anew(notes: Mapping[int, LedgerNote], reached: Mapping[str, Mapping[int, int]], scans: list[str]) -> BatchPlan:
+def plan_anew(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:
     """The batch to begin with, by what the slots have noted and how far the group is.
 
     `scans` has the topic of each scan in the order of the plan. The group is behind the last batch that was done in all
     slots, or at it. What it is ahead by made no results, and need not be read again. Raises LookupError where the
     notes don't tell enough.
     """
-    last = max(notes.values(), key=lambda note: note.batch, default=None)
-    if last is None:
-        return BatchPlan(0, tuple(_standing_at(topic, reached) for topic in scans), is_done=True, topic_ids={})
+    last = _last_of(notes)
+    if last is None or last.fast is not None:
+        return plan_at_group(notes, reached, scans)
     if sorted(topic for source in last.sources for topic in source) != sorted(scans):
-        raise LookupError("the ranges of the last batch are not known")
+        raise LookupError("which offsets the last batch read isn't known")
     ahead = [_ahead_of(source, reached) for source in last.sources]
     if any(there is None for there in ahead):
         return BatchPlan(last.batch, last.sources, is_done=False, topic_ids=last.topic_ids)
     return BatchPlan(last.batch + 1, tuple(there or {} for there in ahead), is_done=True, topic_ids=last.topic_ids)
 
 
-def _standing_at(topic: str, reached: Mapping[str, Mapping[int, int]]) -> Ranges:
+def plan_at_group(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:
+    """A batch that is done, up to where the group is. What was written behind that is written again."""
+    last = _last_of(notes)
+    number, ids = (0, {}) if last is None else (max(0, last.batch), last.topic_ids)
+    if any(topic not in reached for topic in scans):
+        raise LookupError("the group has no offsets")
+    return BatchPlan(number, tuple(_standing_at(topic, reached) for topic in scans), is_done=True, topic_ids=ids)
+
+
+def plan_fast(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:
+    """Where the group is; before the end of its first batch a query of the fast lane begins again."""
+    if not reached and any(note.fast is not None for note in notes.values()):
+        return None
+    return plan_at_group(notes, reached, scans)
+
+
+def plan_for_sink(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:
+    """As `plan_anew`, and at least once where ranges are not known: earlier versions noted none."""
+    try:
+        if notes:
+            return plan_anew(_merge_notes(notes, reached, scans[0]), reached, scans)
+    except LookupError:
+        pass
+    behind = plan_at_group(notes, reached, scans)
+    return replace(behind, batch=behind.batch + _NUMBERS_APART)
+
+
+def _merge_notes(notes: Notes, reached: Reached, topic: str) -> Notes:
+    """One note of the last batch of a sink, where its slots have noted a part each: those that have noted nothing have
+    written nothing of it, and need not read anything in it."""
+    last = max(note.batch for note in notes.values())
+    there = [note for note in notes.values() if note.batch == last]
+    if not all(note.sources for note in there):
+        raise LookupError("which offsets the last batch read isn't known")
+    stands = dict(reached.get(topic, {}))
+    for source in (source for note in notes.values() for source in note.sources):
+        for part, (_, end) in source.get(topic, {}).items():
+            stands[part] = max(end, stands.get(part, 0))
+    ranges = {part: (at, at) for part, at in stands.items()}
+    for source in (source for note in there for source in note.sources):
+        ranges |= source.get(topic, {})
+    return {0: replace(there[0], sources=({topic: ranges},))}
+
+
+def _last_of(notes: Notes) -> LedgerNote | None:
+    return max(notes.values(), key=lambda note: (note.batch, bool(note.sources)), default=None)
+
+
+def _standing_at(topic: str, reached: Reached) -> Ranges:
     return {topic: {part: (offset, offset) for part, offset in reached[topic].items()}}
 
 
-def _ahead_of(source: Ranges, reached: Mapping[str, Mapping[int, int]]) -> Ranges | None:
+def _ahead_of(source: Ranges, reached: Reached) -> Ranges | None:
     """Where the group stands, if that is at or behind the end of the batch in every partition, and past it in one."""
     past = False
     for topic, ranges in source.items():
@@ -111,12 +183,17 @@ def plant_checkpoint(folder: Path, plan: BatchPlan, shuffle_partitions: int) -> 
     for name in ("metadata", ".metadata.crc", "offsets", "commits", "sources", "orion.json"):
         there = folder / name
         shutil.rmtree(there, ignore_errors=True) if there.is_dir() else there.unlink(missing_ok=True)
-    starts, ends = ([_pick(source, at) for source in plan.sources] for at in (0, 1))
+    starts: list[Mapping[Any, Any]] = [_pick(source, 0) for source in plan.sources]
+    ends: list[Mapping[Any, Any]] = [_pick(source, 1) for source in plan.sources]
+    if plan.feed is not None:
+        starts, ends = [plan.feed], [plan.feed]
     if plan.batch > 0:
         _write(folder / "offsets" / str(plan.batch - 1), _write_plan_text(starts, shuffle_partitions))
         _write(folder / "commits" / str(plan.batch - 1), _DONE)
-    for number, start in enumerate(starts):
+    for number, start in enumerate(starts if plan.feed is None else ()):
         _write(folder / "sources" / str(number) / "0", f"\0{_VERSION}\n{_to_json(start)}")
+    if plan.files:
+        _write(folder / "sources" / "0" / "0", "\n".join((_VERSION, *plan.files)))
     _write(folder / "offsets" / str(plan.batch), _write_plan_text(ends, shuffle_partitions))
     if plan.is_done:
         _write(folder / "commits" / str(plan.batch), _DONE)
@@ -127,7 +204,7 @@ def plant_checkpoint(folder: Path, plan: BatchPlan, shuffle_partitions: int) -> 
 _DONE = f'{_VERSION}\n{{"nextBatchWatermarkMs":0}}'
 
 
-def _write_plan_text(offsets: list[Offsets], shuffle_partitions: int) -> str:
+def _write_plan_text(offsets: Sequence[Mapping[Any, Any]], shuffle_partitions: int) -> str:
     conf = {"spark.sql.shuffle.partitions": str(shuffle_partitions)}
     now = {"batchWatermarkMs": 0, "batchTimestampMs": time.time_ns() // 1_000_000, "conf": conf}
     return "\n".join((_VERSION, _to_json(now), *map(_to_json, offsets)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orion.options import WITHOUT_EFFECT
 from orion.plan.sources import Connector
+from orion.runtime.checkpoint_planting import BatchPlan, Notes, Reached
 from orion.runtime.jobs import Surroundings
 from orion.runtime.starting import Standing
 
@@ -58,4 +60,8 @@ class ConnectorJob(ABC):
     def standing(self) -> Standing:
         group = f"{self.around.grounds.service}.connector.{self.identity}"
         resume = f'RESUME CONNECTOR "{self.connector.name}"'
-        return Standing(self.id, group, self.checkpoint, self.topics, {}, False, resume)
+        return Standing(self.id, group, self.checkpoint, self.topics, {}, False, resume, replan=self.replan)
+
+    @abstractmethod
+    def replan(self, notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:
+        """How its next batch is found without a checkpoint (orion.runtime.checkpoint_planting)."""

@@ -19,13 +19,13 @@ from orion.plan.catalog import Catalog
 from orion.plan.connectors import Offset
 from orion.plan.sources import Connector, Direction, Source, Wanted
 from orion.runtime.capturing import Capturing
-from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.checkpoint import Checkpoint, Distrust
 from orion.runtime.feed_job import FeedJob
 from orion.runtime.jobs import Surroundings
 from orion.runtime.progress import Offsets
 from orion.runtime.queries import Queries
 from orion.runtime.sink_task import SinkTask
-from orion.runtime.starting import Grounds
+from orion.runtime.starting import Grounds, Standing
 from orion.runtime.states import Job, QueryStatus, State
 from orion.schema import Column, Role, Scalar
 from orion.sinks.warehouses import WAREHOUSES, loading
@@ -68,6 +68,8 @@ class Task(Job, Protocol):
     def source(self) -> Source: ...
     @property
     def identity(self) -> str: ...
+    @property
+    def standing(self) -> Standing: ...
     def opened(self) -> Prepared: ...
     def check(self) -> None: ...
 
@@ -190,10 +192,12 @@ class Connectors:
                     self._on.queries.restart(job.id, job)
             self._on.put(changed)
 
-    def _start(self, jobs: Iterable[Job], *, paused: bool) -> None:
+    def _start(self, jobs: Iterable[Task], *, paused: bool) -> None:
         started: list[str] = []
         try:
             for job in jobs:
+                if paused:
+                    self._grounds.announce(job.standing.group)
                 self._on.queries.start(job, paused=paused)
                 started.append(job.id)
         except BaseException:
@@ -276,7 +280,19 @@ class Connectors:
         for job in self.tasks_of(self.get(name)):
             entry = self._on.queries.get(job.id)
             reached = dict(entry.progress.offsets) if entry is not None else {}
-            found |= reached or Checkpoint(job.checkpoint).reached
+            found |= reached or self._last_reached(job)
+        return found
+
+    def _last_reached(self, job: Task) -> Offsets:
+        """How far a task is that hasn't run yet: by its checkpoint, or by its group where that tells nothing."""
+        with suppress(Distrust):
+            if reached := Checkpoint(job.checkpoint).reached:
+                return reached
+        found: Offsets = {}
+        with suppress(NotFound):
+            for part in self._grounds.kafka.describe_group(job.standing.group).progress:
+                if part.topic in job.standing.topics and part.committed is not None:
+                    found.setdefault(part.topic, {})[part.partition] = part.committed
         return found
 
     def move(self, name: str, offsets: Sequence[Offset] | None) -> None:
@@ -296,8 +312,10 @@ class Connectors:
         starting = ""
         if connector.direction is Direction.SOURCE:
             grounds = self._grounds
-            forget_offsets(grounds.kafka, grounds.service, name)
-            set_offsets(grounds.kafka, grounds.service, name, [Standpoint(o.partition, o.at) for o in offsets or ()])
+            if offsets is None:
+                forget_offsets(grounds.kafka, grounds.service, name)
+            else:  # others stay, such as those of other files
+                set_offsets(grounds.kafka, grounds.service, name, [Standpoint(o.partition, o.at) for o in offsets])
         elif offsets is not None:
             starting = json.dumps(self._moved(connector, _places(name, offsets)))
         for job in self.tasks_of(connector):
@@ -418,7 +436,7 @@ def _beginning(connector: Connector, topic: str) -> str:
 def standing(tasks: Iterable[TaskStatus], wanted: Wanted) -> tuple[str, str | None]:
     """A connector's state, and what is wrong: that of the task that is worst off."""
     worst = [State.ERROR, State.FAILING, State.RESTARTING, State.WAITING, State.STARTING]
-    worst += [State.PAUSING, State.RUNNING, State.PAUSED]
+    worst += [State.RESTORING, State.PAUSING, State.RUNNING, State.PAUSED]
     found = sorted((t.status for t in tasks), key=lambda s: worst.index(State(s.state)))
     if wanted is not Wanted.RUNNING and (not found or found[0].state != State.ERROR):
         return wanted.value, None

@@ -7,19 +7,24 @@ by then, where it keeps that in Kafka. A feed reads no topics; it is the one mem
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from orion.errors import ConfigError
 from orion.feeds import Feed, FeedAway, frames, open_feed
-from orion.hub.positions import offsets_of, offsets_topic
+from orion.feeds.files import FilesFeed
+from orion.feeds.reading.batches import FILE
+from orion.hub.positions import Standpoint, offsets_of, offsets_topic, set_offsets
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, Kind, Source
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit, rows
+from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.checkpoint_planting import BatchPlan, Notes, Reached
 from orion.runtime.connector_job import ConnectorJob
+from orion.runtime.file_log import read_file_log
 from orion.runtime.jobs import is_back
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.runs import Run
@@ -64,12 +69,13 @@ class FeedJob(ConnectorJob):
         feed = self.opened()
         feed.prepare()
         around, standing, target = self.around, self.standing, self.around.schemas.written(self.source)
-        # One whose offsets are in Kafka can do without its checkpoint: it goes on from there.
-        new = new or (not self.checkpoint.exists() and self.position(feed) is not None)
         run = around.begin(standing, new=new, accept=accept)
         run.tolerance = Tolerance.parse(self.connector.tolerance)
         try:
             permit = around.permit(run, self.dead_letters, target.topic)
+            permit = replace(permit, checkpoint=self.checkpoint)
+            if isinstance(feed, FilesFeed):
+                self._note_files(feed, run.checkpoint)
             # By now nobody else writes for it, and what an earlier run had open has ended: this is where it stands, for
             # a stream that has planned no batch yet.
             frame = feed.stream(around.source.spark, target, self.position(feed)).coalesce(1)
@@ -80,14 +86,42 @@ class FeedJob(ConnectorJob):
             run.close()
             raise
 
+    def replan(self, notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:
+        """By the offsets in Kafka where it keeps any there, else by what its last batch has noted."""
+        feed = self.opened()
+        if self.position(feed) is not None:
+            return None
+        last = max(notes.values(), key=lambda note: note.batch, default=None)
+        if isinstance(feed, FilesFeed):
+            files = feed.seen_log(self.around.source.spark, self._standpoints())
+            if not files:
+                raise LookupError("no file was noted")
+            return BatchPlan(0 if last is None else last.batch, (), is_done=True, feed={"logOffset": 0}, files=files)
+        if last is None or last.feed is None:
+            raise LookupError("no batch has noted how far it read")
+        return BatchPlan(last.batch, (), is_done=True, feed=last.feed)
+
     def position(self, feed: Feed) -> Mapping[str, Any] | None:
         """Where it stands by the offsets in Kafka; None: nowhere, or it keeps none there."""
         wanted = feed.partition
         if wanted is None:
             return None
+        return next((one.offset for one in self._standpoints() if dict(one.partition) == dict(wanted)), None)
+
+    def _standpoints(self) -> list[Standpoint]:
         grounds = self.around.grounds
-        there = offsets_of(grounds.kafka, grounds.service, self.connector.name)
-        return next((one.offset for one in there if dict(one.partition) == dict(wanted)), None)
+        return offsets_of(grounds.kafka, grounds.service, self.connector.name)
+
+    def _note_files(self, feed: FilesFeed, checkpoint: Checkpoint) -> None:
+        """Files that an earlier version has read stand in the checkpoint alone: note them in Kafka as well."""
+        known = {one.partition.get(FILE) for one in self._standpoints()}
+        done = checkpoint.last_committed
+        if done is None:
+            return
+        read = (feed.standpoint(address, modified) for address, modified in read_file_log(checkpoint.path, done))
+        if missing := [one for one in read if one.partition[FILE] not in known]:
+            grounds = self.around.grounds
+            set_offsets(grounds.kafka, grounds.service, self.connector.name, missing)
 
     def _outgoing(self, frame: DataFrame, target: Source) -> DataFrame:
         """The feed's rows with what a writer asks of a record that was read, as records."""

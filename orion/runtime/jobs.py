@@ -15,15 +15,17 @@ from orion.errors import ExternalError
 from orion.hub.client_settings import translated_settings
 from orion.hub.transactions import Permit
 from orion.plan.partitions import bonds
-from orion.plan.relations import Guarantee, Query, is_stateful, scans
+from orion.plan.relations import Guarantee, Query, is_stateful, looked_up, scans
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit
+from orion.runtime.checkpoint_planting import plan_anew, plan_fast
 from orion.runtime.dataframe import outgoing
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
-from orion.runtime.lanes.fast import FastLane, written
+from orion.runtime.lanes.fast import FastLane, find_written
 from orion.runtime.query_state import QueryState
+from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds, Standing
@@ -103,6 +105,10 @@ class QueryJob:
 
     def standing(self, slots: int | None = None) -> Standing:
         relation = self.query.relation
+        whole = looked_up(relation)  # read from their beginning in any case
+        is_late = self.around.source.starting == "latest"
+        begun = {s.topic for s in scans(relation) if s.name in whole}
+        from_end = frozenset(s.topic for s in scans(relation) if is_late and s.topic not in begun)
         return Standing(
             self.id,
             f"{self.around.grounds.service}.{self.id}",
@@ -112,7 +118,8 @@ class QueryJob:
             is_stateful(relation),
             f"RESUME {self.id}",
             slots,
-            is_exact=self.query.guarantee is not Guarantee.FAST,
+            plan_fast if self.query.guarantee is Guarantee.FAST else plan_anew,
+            from_end,
         )
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
@@ -125,14 +132,14 @@ class QueryJob:
             query = around.schemas.bound(self.query)
             source = around.source.over(run.inputs)
             if query.guarantee is Guarantee.FAST:
-                run.endless = True
-                return around.started(run, standing, self._start_fast(query, source))
+                return around.started(run, standing, self._start_fast(query, source, run))
             permit = replace(around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
             begun = run.checkpoint.last_planned is not None
             spread = self.state.prepare(tasks, dict(permit.done), begun=begun) if stateful else None
             if spread is not None and spread.context is not None:
                 permit = replace(permit, changelogs=tuple(log.topic for log in spread.context.changelogs))
-            frame = outgoing(query, source.reader_of(query.relation), self._seen(query), spread)
+                run.restore = RestoreWatch.over(self.id, spread.context)
+            frame = outgoing(query, source.reader_of(query.relation), self._seen(query, run), spread)
             if query.profile:
                 settings = translated_settings(profiles.of(query.profile).lane_settings())
                 permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
@@ -143,18 +150,20 @@ class QueryJob:
             run.close()
             raise
 
-    def _start_fast(self, query: Query, source: KafkaSource) -> StreamingQuery:
+    def _start_fast(self, query: Query, source: KafkaSource, run: Run) -> StreamingQuery:
         """The run is a member of the query's group, as an exact one is, and shows there how far it is."""
         kafka, batch_ms = self.around.grounds.kafka, self.around.fast_batch_ms
         source = replace(source, most_records=0)  # a batch has an end by time alone
         if source.most_ahead_ms:  # records come until then, and a batch's time is that of its beginning
             source = replace(source, most_ahead_ms=source.most_ahead_ms + batch_ms)
-        frame = emit.told(outgoing(query, source.reader_of(query.relation), self._seen(query)))
+        partitions = kafka.describe_topic(query.sink.topic).topic.partitions
+        seen = find_written(kafka, query.id, query.sink.topic, run.begin_fast(partitions))
+        frame = emit.told(outgoing(query, source.reader_of(query.relation), seen))
         read = [kafka.describe_topic(s.topic).topic.partitions for s in scans(query.relation)]
         lane = FastLane(
             source.bootstrap,
             query.sink.topic,
-            kafka.describe_topic(query.sink.topic).topic.partitions,
+            partitions,
             query.dead_letters,
             batch_ms,
             sum(read),
@@ -162,11 +171,13 @@ class QueryJob:
         )
         return lane.start(frame, self.id, self.checkpoint)
 
-    def _seen(self, query: Query) -> Seen | None:
-        """How far earlier runs have written a topic whose records tell repeats; None: none are told."""
+    def _seen(self, query: Query, run: Run) -> Seen | None:
+        """What an exact query has written as a fast one, since that one's last batch; None: it has no such headers."""
         if not query.sink.headed or is_stateful(query.relation):
             return None
-        return written(self.around.grounds.kafka, query.id, query.sink.topic, self.checkpoint)
+        last = run.membership.read_notes(run.slots).get(0)
+        fast = None if last is None else last.fast
+        return find_written(self.around.grounds.kafka, query.id, query.sink.topic, fast, committed=True)
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)

@@ -43,6 +43,7 @@ class Progress:
     batches: int = 0
     reported: bool = False  # whether the run at hand has told anything: before that, nothing is known of it
     offsets: Offsets = field(default_factory=dict)
+    done: tuple[int, int] | None = None  # the last batch that is done, and when that was, in milliseconds
     watermark: str | None = None
     durations: dict[str, int] = field(default_factory=dict)
     _seen: tuple[str, int] = ("", -1)
@@ -84,6 +85,7 @@ class Progress:
         if (run, batch) == self._seen or _is_idle(report):
             return
         self._seen = (run, batch)
+        self.done = (batch, _ended_ms(report)) if "timestamp" in report else None
         rows = int(report.get("numInputRows") or 0)
         self.rows_in += rows
         if "timestamp" in report:

@@ -68,7 +68,7 @@ class QueryState:
             tuple(written.items()),
             one_slot=not has_own_slots(self.query.relation),
         )
-        return Spread(tasks, context)
+        return Spread(tasks, context, self.query.by_partitioner)
 
     def drop(self) -> None:
         """Nothing is left of it. Topics that can't be deleted now stay: nobody reads them again."""

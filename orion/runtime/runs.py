@@ -15,11 +15,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
+from orion.hub.ledger import FastEnd, LedgerNote, narrow_ranges
 from orion.hub.membership import Membership, taken_over
 from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
-from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.checkpoint import Checkpoint, Distrust
+from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.inputs import Inputs, Watch
+from orion.runtime.restoring import RestoreWatch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
 _TOLD_S = 6.0
@@ -44,8 +47,10 @@ class Run:
     spark: SparkSession | None = None  # whose stream it is
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
     credentials: bytes = b""  # what its workers show
+    outputs: int = 0  # of the fast lane: the partitions of what it writes
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
+    restore: RestoreWatch | None = None  # of one with state
     _recent: Recent = field(default_factory=Recent)
     _draining: bool = False
     _ends_after: int = -1  # the last batch that was done when it was told to end
@@ -57,6 +62,20 @@ class Run:
             raise Drained(_DRAINED)
         try:
             self.membership.look()
+        except Conflict as error:
+            raise self.stopped_by(error) from None
+
+    def begin_batch(self, batch: int, written: Mapping[int, int]) -> None:
+        """Note a batch of a sink that is written by the driver, before any of it is. `written`: the last batch that an
+        earlier run has written dead letters of, by slot: their note says as much."""
+        ids = {known.topic: known.topic_id for known in self.inputs.topics}
+        sources = read_ranges(self.checkpoint.path, batch)
+        is_whole = narrow_ranges(sources, 0) == sources
+        slots = {0} if is_whole else {part for source in sources for ranges in source.values() for part in ranges}
+        notes = {slot: LedgerNote(batch, narrow_ranges(sources, slot), ids, is_begun=True) for slot in slots}
+        try:
+            if missing := {slot: note for slot, note in notes.items() if written.get(slot, -1) < batch}:
+                self.membership.leave_notes(missing)
         except Conflict as error:
             raise self.stopped_by(error) from None
 
@@ -73,13 +92,31 @@ class Run:
         """Stay a member, and see to its topics; raises Conflict when it must not go on."""
         self.membership.look()
         # What a batch under way has yet to read isn't judged: if it is gone, that batch will say so.
-        found = self.watch.look(self.inputs, lambda: self.checkpoint.ahead)
+        try:
+            found = self.watch.look(self.inputs, lambda: self.checkpoint.ahead)
+        except Distrust as error:
+            raise ExternalError("CHECKPOINT_LOST", f"The checkpoint is made anew: {error}", retry_after=1.0) from error
         if found is not None and found.fatal:
             raise Conflict(found.code, found.message, hint=found.hint)
         self.warning = f"{found.message} {found.hint}" if found is not None else None
 
-    def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        self.membership.reached(offsets)
+    def reached(self, offsets: Mapping[str, Mapping[int, int]], done: tuple[int, int] | None) -> None:
+        """`done`: the last batch, and when it was done."""
+        note = None
+        if self.outputs and done is not None:
+            note = LedgerNote(done[0], fast=FastEnd(done[1], self.outputs))
+        self.membership.reached(offsets, note)
+
+    def begin_fast(self, partitions: int) -> FastEnd | None:
+        """When the last batch of an earlier run was done, if that is known. From here on each end of a batch is noted;
+        until the first one this run has begun now, or where the earlier one was done."""
+        notes = self.membership.read_notes(self.slots)
+        last = notes[0].fast if 0 in notes else None
+        begun = FastEnd(time.time_ns() // 1_000_000 if last is None else last.ended_ms, partitions)
+        batch = max((note.batch for note in notes.values()), default=-1)
+        self.membership.leave_notes({0: LedgerNote(batch, fast=begun)})
+        self.outputs, self.endless = partitions, True
+        return last
 
     def verdict(self, failure: BaseException | None) -> Conflict | None:
         """What ended the run, where trying again won't help."""

@@ -7,7 +7,7 @@ connector's dead letters. While the other side is away the task waits, and no ot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TypeGuard, cast
@@ -20,6 +20,7 @@ from orion.hub.transactions import Permit
 from orion.plan.sources import Source
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit, rows
+from orion.runtime.checkpoint_planting import BatchPlan, Notes, Reached, plan_for_sink
 from orion.runtime.connector_job import ConnectorJob
 from orion.runtime.dataframe import with_origin
 from orion.runtime.jobs import is_back
@@ -79,7 +80,7 @@ class SinkTask(ConnectorJob):
         run = around.begin(standing, new=new, accept=accept)
         run.tolerance = Tolerance.parse(self.connector.tolerance)
         try:
-            permit = around.permit(run, self.dead_letters)
+            permit = replace(around.permit(run, self.dead_letters), checkpoint=self.checkpoint)
             frame = self._rows(_paced(around.source.over(run.inputs), sink))
             if _is_store(sink):
                 columns = self.shape.select(sink.nested)
@@ -91,6 +92,9 @@ class SinkTask(ConnectorJob):
         except BaseException:
             run.close()
             raise
+
+    def replan(self, notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan:
+        return plan_for_sink(notes, reached, scans)
 
     def _rows(self, read: KafkaSource) -> DataFrame:
         source = self.around.schemas.read(self.source)
@@ -106,6 +110,7 @@ class SinkTask(ConnectorJob):
 
         def write(batch: DataFrame, number: int) -> None:
             run.admit()
+            run.begin_batch(number, dict(permit.done))
             with _decoded_once(batch) as held:
                 # The letters first: a batch that the lake has is never looked at again.
                 tally = tallies(emit.letters(held, self.dead_letters), permit, number).collect()

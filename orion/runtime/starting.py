@@ -1,8 +1,8 @@
 """What must hold before a job's stream starts: nothing of an earlier run is left open, its checkpoint can be trusted,
 and the topics under it are the ones it knows.
 
-The checkpoint of a query that is written exactly once is made anew where it can't be trusted. What else doesn't hold is
-refused, with what to do.
+A checkpoint that can't be trusted is made anew from what stands in Kafka. What else doesn't hold is refused, with what
+to do.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 import structlog
@@ -17,15 +18,33 @@ import structlog
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import prepare_ledger
+from orion.hub.ledger import Ranges, prepare_ledger
 from orion.hub.membership import Membership
 from orion.plan.partitions import Bond
-from orion.runtime.checkpoint import Checkpoint, Identity, sweep
-from orion.runtime.checkpoint_planting import plan_anew, plant_checkpoint
+from orion.runtime.checkpoint import Checkpoint, Distrust, Identity, sweep
+from orion.runtime.checkpoint_planting import (
+    BatchPlan,
+    Notes,
+    Reached,
+    Replan,
+    plan_anew,
+    plant_checkpoint,
+    read_ranges,
+)
 from orion.runtime.inputs import Input, Inputs, Seen, Watch, accepted, noted, trouble
 from orion.runtime.runs import Run
 
 log = structlog.get_logger()
+
+
+class _Begin(Enum):
+    """Where a job begins for which there is no plan."""
+
+    BY_ITSELF = "it knows"
+    UNKNOWN = "nothing tells"
+
+
+_UNKNOWN = _Begin.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -40,7 +59,8 @@ class Standing:
     stateful: bool
     resume: str  # the statement that makes it go on
     slots: int | None = None  # into how many a batch is cut; None: one for each partition that is read
-    is_exact: bool = False  # its slots note what they read, so that its checkpoint can be made anew
+    replan: Replan = plan_anew  # how its next batch is found without a checkpoint
+    from_end: frozenset[str] = frozenset()  # topics of which it reads what comes after it was made
 
 
 @dataclass(frozen=True)
@@ -56,8 +76,6 @@ class Grounds:
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         """A run that may start its stream. `new`: it has none yet. `accept`: what may be accepted is accepted."""
         checkpoint = Checkpoint(standing.checkpoint, bool(standing.topics))
-        if not (new or checkpoint.exists or standing.is_exact):
-            raise lack_checkpoint(checkpoint)
         sweep(checkpoint.path)
         claims.settle(self.kafka, self.writers)
         seen = self.watch.see(standing.topics)
@@ -73,55 +91,100 @@ class Grounds:
             raise
         return run
 
+    def announce(self, group: str) -> None:
+        """Have a group know of a job that will start later: what no group knows has been forgotten."""
+        prepare_ledger(self.kafka, 1)
+        membership = Membership(self.kafka, group, ())
+        try:
+            membership.credentials()
+        finally:
+            membership.close()
+
     def _stand(self, standing: Standing, run: Run, seen: Seen, *, new: bool) -> tuple[Input, ...] | None:
         """See to a checkpoint that can be trusted; what is known of the topics where it had to be made anew."""
-        checkpoint, notes = run.checkpoint, run.membership.read_notes(run.slots)
-        if new and not checkpoint.exists:
-            if notes or run.membership.read_offsets(_partitions(seen)):
-                run.membership.forget(notes, seen.earliest)
-            return None
+        if new and not run.checkpoint.exists:
+            return self._stand_new(standing, run, seen)
+        has_earlier_run = run.membership.has_earlier_run()
+        if has_earlier_run:
+            # One elsewhere may write on until this one has its place: only then its notes are the last.
+            run.membership.credentials()
         try:
-            if not checkpoint.exists:
-                raise lack_checkpoint(checkpoint)
-            checkpoint.verify(max((note.batch for note in notes.values()), default=None))
-            self._refuse_foreign(checkpoint)
+            self._check(run.checkpoint, run.membership.read_notes(run.slots))
             return None
-        except Conflict as error:
-            if not standing.is_exact:
-                raise
-            return self._plant(standing, run, seen, error)
+        except Distrust as damage:
+            if new:  # what somebody else has left there
+                return self._begin_anew(standing, run, seen, str(damage))
+            return self._make_anew(standing, run, seen, (str(damage), has_earlier_run))
 
-    def _refuse_foreign(self, checkpoint: Checkpoint) -> None:
+    def _stand_new(self, standing: Standing, run: Run, seen: Seen) -> tuple[Input, ...] | None:
+        notes = run.membership.read_notes(run.slots)
+        if notes or standing.from_end or run.membership.read_offsets(_partitions(seen)):
+            ends = {topic: self.kafka.end_offsets(topic) for topic in standing.from_end}
+            run.membership.forget(notes, {**seen.earliest, **ends})
+        plan = _find_plan(standing, {}, {})
+        return self._plant(standing, plan, seen, "the job is new") if isinstance(plan, BatchPlan) else None
+
+    def _check(self, checkpoint: Checkpoint, notes: Notes) -> None:
+        """Raise Distrust unless the folder is this job's as Kafka knows it."""
+        if not checkpoint.exists:
+            raise Distrust(f"{checkpoint.path} is gone.")
+        checkpoint.verify(max((note.batch for note in notes.values() if note.batch >= 0), default=None))
         identity = checkpoint.identity
         if identity is not None and identity.cluster != (cluster := self.kafka.cluster_id()):
-            raise Conflict(
-                "OTHER_CLUSTER",
-                f"{checkpoint.path} belongs to the Kafka cluster {identity.cluster}, and this one is {cluster}.",
-                hint="Give the server the cluster it ran on, or another data folder.",
-            )
+            raise Distrust(f"{checkpoint.path} belongs to the Kafka cluster {identity.cluster}, and this is {cluster}.")
+        last = max(notes.values(), key=lambda note: (note.batch, bool(note.sources)), default=None)
+        if last is not None and not _agree(read_ranges(checkpoint.path, last.batch), last.sources):
+            raise Distrust(f"{checkpoint.path} has other offsets for batch {last.batch} than were read in it.")
 
-    def _plant(self, standing: Standing, run: Run, seen: Seen, damage: Conflict) -> tuple[Input, ...]:
-        """Make the checkpoint anew from what stands in Kafka; raises the damage where that doesn't tell enough."""
-        has_earlier_run = run.membership.has_earlier_run()
-        # A run elsewhere may write on until this one has its place: only then its notes are the last.
-        run.membership.credentials()
+    def _make_anew(self, standing: Standing, run: Run, seen: Seen, why: tuple[str, bool]) -> tuple[Input, ...]:
+        """Make the checkpoint anew from what stands in Kafka; raises Conflict where that tells nothing.
+
+        `why`: what is wrong with it, and whether the group knows of an earlier run.
+        """
+        damage, has_earlier_run = why
         notes = run.membership.read_notes(run.slots)
         reached = run.membership.read_offsets(_partitions(seen))
-        if not notes and not reached:
-            if not has_earlier_run:
-                raise damage  # the group has forgotten all there was to know
-            shutil.rmtree(standing.checkpoint, ignore_errors=True)  # no batch was done: it begins
-            return noted(standing.topics, seen.topics)
-        try:
-            plan = plan_anew(notes, reached, list(standing.topics))
-        except LookupError:
-            raise damage from None
+        plan = _find_plan(standing, notes, reached)
+        if isinstance(plan, BatchPlan):
+            return self._plant(standing, plan, seen, damage)
+        # A run that is refused gives the group no name: the next one would be taken for one that has only to begin.
+        if plan is _UNKNOWN and (notes or reached or not has_earlier_run):
+            raise self._position_lost(standing, damage)
+        return self._begin_anew(standing, run, seen, damage)  # no batch was done, or it knows by itself
+
+    def _begin_anew(self, standing: Standing, run: Run, seen: Seen, damage: str) -> tuple[Input, ...]:
+        notes = run.membership.read_notes(run.slots)
+        if of_batches := [slot for slot, note in notes.items() if note.fast is None]:
+            run.membership.forget(of_batches)
+        shutil.rmtree(standing.checkpoint, ignore_errors=True)
+        log.info("checkpoint begun anew", query=standing.job, reason=damage)
+        return noted(standing.topics, seen.topics)
+
+    def _plant(self, standing: Standing, plan: BatchPlan, seen: Seen, reason: str) -> tuple[Input, ...]:
         plant_checkpoint(standing.checkpoint, plan, self.shuffle_partitions)
-        log.info("checkpoint made anew", query=standing.job, batch=plan.batch, reason=damage.message)
+        log.info("checkpoint made anew", query=standing.job, batch=plan.batch, reason=reason)
         there = {known.topic: known for known in noted(standing.topics, seen.topics)}
         ends = {topic: len(ranges) for source in plan.sources for topic, ranges in source.items()}
         ids = {name: known.topic_id for name, known in there.items()} | dict(plan.topic_ids)
         return tuple(Input(topic, ids.get(topic, ""), partitions) for topic, partitions in ends.items())
+
+    def _position_lost(self, standing: Standing, damage: str) -> Conflict:
+        """The error for a job that has run, and of which nothing tells where: from zero it would write everything a
+        second time."""
+        try:
+            identity = Checkpoint(standing.checkpoint).identity
+        except Distrust:
+            identity = None
+        if identity is not None and identity.cluster != self.kafka.cluster_id():
+            hint = "Give the server the cluster it ran on, or another data folder."
+            return Conflict("OTHER_CLUSTER", f"{damage} Nothing is known there of {standing.job}.", hint=hint)
+        return Conflict(
+            "POSITION_LOST",
+            f"How far {standing.job} is isn't known any more: its checkpoint doesn't tell, and its consumer group "
+            f"{standing.group} doesn't either. {damage}",
+            hint="Put its checkpoint back if there is a copy that is as new as Kafka's data. Otherwise drop it and "
+            "create it again: it then begins anew, and writes once more what it has written.",
+        )
 
     def _inputs(
         self, standing: Standing, checkpoint: Checkpoint, seen: Seen, known: tuple[Input, ...] | None, accept: bool
@@ -151,10 +214,18 @@ class Grounds:
             )
 
 
-def lack_checkpoint(checkpoint: Checkpoint) -> Conflict:
-    """The error for a job that has run and finds nothing of it: from zero it would write everything a second time."""
-    gone = f"Its checkpoint {checkpoint.path} is gone."
-    return Conflict("CHECKPOINT_BROKEN", gone, hint="Drop it and create it again to start anew.")
+def _find_plan(standing: Standing, notes: Notes, reached: Reached) -> BatchPlan | _Begin:
+    try:
+        return standing.replan(notes, reached, standing.topics) or _Begin.BY_ITSELF
+    except LookupError:
+        return _UNKNOWN
+
+
+def _agree(planned: tuple[Ranges, ...], noted: tuple[Ranges, ...]) -> bool:
+    """Whether a batch reads what was noted of it, as far as both are known. A note may have a part of it alone."""
+    both = zip(planned, noted, strict=False)
+    pairs = ((source.get(topic, {}), ranges) for source, told in both for topic, ranges in told.items())
+    return all(there.get(part) == at for there, ranges in pairs for part, at in ranges.items())
 
 
 def _partitions(seen: Seen) -> dict[str, int]:

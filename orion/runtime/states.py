@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Protocol
 
 from orion.runtime.failures import Failure
+from orion.runtime.restoring import RestoreStatus
 from orion.runtime.runs import Run
 
 
 class State(StrEnum):
     STARTING = "STARTING"
+    RESTORING = "RESTORING"  # its tasks read their state from its changelogs: nothing comes out until they have it
     RUNNING = "RUNNING"
     PAUSING = "PAUSING"  # until the batch under way has ended
     PAUSED = "PAUSED"
@@ -27,6 +29,7 @@ class State(StrEnum):
 # What ksqlDB's API calls a query's status. It knows no more than these, and its clients refuse other words.
 KSQL_STATUS = {
     State.STARTING: "RUNNING",
+    State.RESTORING: "RUNNING",
     State.RUNNING: "RUNNING",
     State.PAUSING: "RUNNING",
     State.PAUSED: "PAUSED",
@@ -60,6 +63,7 @@ class QueryStatus:
     restarted_at: tuple[float, ...] = ()  # seconds since 1970, of the last restarts
     running_since: float | None = None  # of the run at hand; None: there is none
     next_try_at: float | None = None  # of a job that has failed, or waits; None: it isn't tried again by itself
+    restore: RestoreStatus | None = None  # of the run at hand; None: it keeps no state, or doesn't run
 
     @property
     def well(self) -> bool:

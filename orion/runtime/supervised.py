@@ -26,6 +26,7 @@ log = structlog.get_logger()
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 _HEALTHY_S = 60.0  # a query that ran this long starts its back-off anew
 _ENDLESS_PROOF_S = 10.0  # a run without ends of batches has shown by then that it can read and write
+_RESTORING = (State.STARTING, State.RUNNING, State.RESTARTING)  # that is shown for these while tasks read their state
 _TRIED = (State.STARTING, State.RESTARTING, State.FAILING)  # those that are to run, and don't yet
 
 
@@ -87,6 +88,8 @@ class Supervised:
         assert run.stream is not None
         if run.stream.isActive:
             try:
+                if run.restore is not None:
+                    run.restore.look()
                 self._take_progress(run)
                 run.look()
                 self._believe(run)
@@ -172,15 +175,16 @@ class Supervised:
         log.warning("query failed", query=self.job.id, reason=reason, cause=cause.value)
 
     def _take_progress(self, run: Run) -> None:
-        for report in self._reports(run):
+        reports = self._reports(run)
+        for report in reports:
             records, letters, errors = self.progress.records, self.progress.letters, self.progress.errors
             self.progress.take(report)
             written, bad = self.progress.records - records, self.progress.letters - letters
             if written:
                 run.judge(written - bad, self.progress.errors - errors, self.progress.example)
-        if self.progress.offsets != self._shown:
+        if self.progress.offsets != self._shown or (reports and run.endless):
             self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
-            run.reached(self._shown)
+            run.reached(self._shown, self.progress.done)
 
     def _reports(self, run: Run) -> list[dict[str, Any]]:
         """Those since the last look. Spark is asked for the last one alone, unless there were several."""
@@ -262,6 +266,9 @@ class Supervised:
         letters = self.written.get(self.job.dead_letters, 0) + progress.letters
         resting = 0.0 if state is State.PAUSED else None
         tried = run is None and state in (*_TRIED, State.WAITING)
+        restore = run.restore.status if run is not None and run.restore is not None else None
+        if restore is not None and restore.is_going and restore.is_notable and state in _RESTORING:
+            state = State.RESTORING
         return QueryStatus(
             self.job.id,
             self.job.sink,
@@ -282,6 +289,7 @@ class Supervised:
             tuple(self.history.restarts),
             self._began if run is not None else None,
             time.time() + max(0.0, self._retry_at - time.monotonic()) if tried else None,
+            restore,
         )
 
 

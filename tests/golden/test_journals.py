@@ -68,7 +68,10 @@ def drop_spark(value: Any) -> Any:
 
 
 def name_incarnation(entry: Entry | None, incarnation: str) -> Entry | None:
-    return dataclasses.replace(entry, incarnation=incarnation) if isinstance(entry, Query) else entry
+    """Without what a query was given once for good: its name, and how its keys go to tasks."""
+    return (
+        dataclasses.replace(entry, incarnation=incarnation, by_partitioner=False) if isinstance(entry, Query) else entry
+    )
 
 
 def test_every_format_has_a_journal_of_every_script() -> None:

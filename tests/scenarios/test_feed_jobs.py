@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,82 @@ def test_files_are_read_once_and_bad_lines_are_letters(world: World, tmp_path: P
     (folder / "3.csv").write_text("e,7\n")
     world.until(lambda: not (folder / "1.csv").exists(), 150.0)
     world.until(lambda: world.status.rows_out == 2, 150.0)
+
+
+def test_generated_rows_go_on_without_a_checkpoint(world: World) -> None:
+    target = world.declared("ID BIGINT KEY, NAME STRING")
+    options = {"schema": "id BIGINT KEY", "rows.per.second": "40", "iterations": "120"}
+    job = world.job("datagen", options, target)
+    world.queries.start(job)
+    world.until(lambda: world.status.rows_out > 0, 150.0)
+    world.restarted()
+    before = len(world.values())
+    assert before < 120, "all rows were made before the checkpoint was lost"
+    shutil.rmtree(job.checkpoint)
+    world.queries.restore(job, paused=False)
+    world.until(lambda: len(world.values()) >= 120, 150.0)
+    keys = [int.from_bytes(record.key or b"", "big") for record in everything(world.kafka, world.name)]
+    assert sorted(keys) == list(range(120))
+
+
+FILES = ("1.jsonl", "a b%20c.jsonl", "ü+&=,'.jsonl")
+
+
+def has_values(world: World, count: int) -> bool:
+    return len(world.values()) >= count
+
+
+def write_file(folder: Path, name: str, number: int) -> None:
+    (folder / f".{name}").write_text(json.dumps({"N": number}) + "\n")
+    (folder / f".{name}").rename(folder / name)
+
+
+def test_files_that_were_read_are_known_without_a_checkpoint(world: World, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number, name in enumerate(FILES):
+        write_file(folder, name, number)
+    job = world.job("files", {"path": str(folder), "format": "json", "poll.interval.ms": "50"}, world.declared("N INT"))
+    world.queries.start(job)
+    world.until(lambda: len(world.values()) >= 3, 150.0)
+    for number in (3, 4):
+        world.restarted()
+        shutil.rmtree(job.checkpoint)
+        write_file(folder, f"new {number}.jsonl", number)
+        world.queries.restore(job, paused=False)
+        world.until(partial(has_values, world, number + 1), 150.0)
+    write_file(folder, "last.jsonl", 5)
+    world.until(lambda: len(world.values()) >= 6, 150.0)
+    assert sorted(value["N"] for value in world.values()) == list(range(6))
+    there = {one.partition["file"] for one in offsets_of(world.kafka, world.name, world.name)}
+    assert there == {str(folder / name) for name in (*FILES, "new 3.jsonl", "new 4.jsonl", "last.jsonl")}
+    # One that is set to nothing is read again, and only that one; a connector that is moved is another one.
+    world.restarted()
+    set_offsets(world.kafka, world.name, world.name, [Standpoint({"file": str(folder / FILES[1])}, None)])
+    options = {"path": str(folder), "format": "json", "poll.interval.ms": "50"}
+    world.queries.start(world.job("files", options, world.declared("N INT"), number=2))
+    world.until(partial(has_values, world, 7), 150.0)
+    assert sorted(value["N"] for value in world.values()) == [0, 1, 1, 2, 3, 4, 5]
+
+
+def test_files_that_an_earlier_version_has_read_are_noted_at_the_next_start(world: World, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number, name in enumerate(FILES):
+        write_file(folder, name, number)
+    job = world.job("files", {"path": str(folder), "format": "json", "poll.interval.ms": "50"}, world.declared("N INT"))
+    world.queries.start(job)
+    world.until(lambda: len(world.values()) >= 3 and world.status.rows_out == 3, 150.0)
+    world.restarted()
+    forget_offsets(world.kafka, world.name, world.name)
+    world.queries.restore(job, paused=False)
+    world.until(lambda: len(offsets_of(world.kafka, world.name, world.name)) == 3, 150.0)
+    world.restarted()
+    shutil.rmtree(job.checkpoint)
+    write_file(folder, "new.jsonl", 3)
+    world.queries.restore(job, paused=False)
+    world.until(lambda: len(world.values()) >= 4, 150.0)
+    assert sorted(value["N"] for value in world.values()) == list(range(4))
 
 
 SHOP = {"mode": "timestamp+incrementing", "incrementing.column.name": "id", "timestamp.column.name": "changed"}

@@ -14,7 +14,7 @@ from orion.errors import Conflict
 from orion.hub import claims, transactions
 from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import LEDGER, prepare_ledger
+from orion.hub.ledger import LEDGER, FastEnd, LedgerNote, prepare_ledger
 from orion.hub.membership import Membership
 from orion.hub.transactions import Chunk, Intolerable, Permit, Slot
 from orion.plan.tolerance import Tolerance
@@ -74,6 +74,53 @@ def test_a_slot_without_records_notes_nothing(kafka: Kafka, topic: str, first: M
     empty = Chunk([], [], [], [], None)
     assert transactions.write(permit(kafka, topic, first, tmp_path), Slot(0, 3), [empty]).counts == {}
     assert first.written(4) == {}
+
+
+RANGES = ({"t": {0: (5, 9)}},)
+
+
+def test_a_slot_that_has_begun_has_not_written(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
+    leave = permit(kafka, topic, first, tmp_path, topic_ids=(("t", "id"),))
+    transactions.begin_slot(leave, Slot(1, 7, RANGES))
+    assert first.read_notes(4) == {1: LedgerNote(7, RANGES, {"t": "id"}, is_begun=True)}
+    assert (first.written(4), seen(kafka, topic)) == ({}, [])
+    transactions.write(leave, Slot(1, 7, RANGES), [chunk(topic, b"letter")])
+    assert first.written(4) == {1: 7}
+
+
+def test_a_slot_of_which_dead_letters_stand_does_not_begin_again(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    transactions.write(permit(kafka, topic, first, tmp_path), Slot(1, 7, RANGES), [chunk(topic, b"letter")])
+    again = permit(kafka, topic, first, tmp_path, done=tuple(first.written(4).items()))
+    transactions.begin_slot(again, Slot(1, 7, RANGES))
+    assert first.written(4) == {1: 7}
+
+
+def test_a_run_that_was_shut_out_begins_no_batch(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
+    leave = permit(kafka, topic, first, tmp_path)
+    first.leave_notes({0: LedgerNote(3, RANGES, is_begun=True)})
+    second = Membership(kafka, topic, [topic])
+    try:
+        second.credentials()
+        with pytest.raises(Conflict, match="Another server has taken over"):
+            transactions.begin_slot(leave, Slot(1, 4))
+        with pytest.raises(Conflict, match="Another server has taken over"):
+            first.leave_notes({0: LedgerNote(4, is_begun=True)})
+        assert second.read_notes(4) == {0: LedgerNote(3, RANGES, is_begun=True)}
+    finally:
+        second.close()
+
+
+def test_a_note_goes_with_how_far_a_run_is(kafka: Kafka, topic: str, first: Membership) -> None:
+    first.credentials()
+    note = LedgerNote(5, fast=FastEnd(1_789_000_000_000, 3))
+    first.reached({topic: {0: 3, 1: 1}}, note)
+    until = time.monotonic() + 20
+    while first.read_notes(4) != {0: note}:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert first.read_offsets({topic: 2}) == {topic: {0: 3, 1: 1}}
 
 
 def test_what_breaks_off_leaves_neither(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:

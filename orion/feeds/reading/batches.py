@@ -10,12 +10,17 @@ from typing import Literal
 
 import pyarrow as pa
 
+from orion.arrow import arrow_type
 from orion.feeds import frames
 from orion.feeds.reading.columns import Block, parquet_blocks
 from orion.feeds.reading.entries import Entry, Found
 from orion.feeds.reading.lines import Dialect, csv_lines, json_lines
+from orion.hub.positions import key_of, written
 from orion.plan.sources import ROWTIME
 from orion.schema import Column, quote, spark_type
+
+# How the offsets in Kafka name a file, and what they say of it.
+FILE, MODIFIED = "file", "modified"
 
 Format = Literal["csv", "json", "parquet"]
 Batches = Iterator[pa.RecordBatch]
@@ -29,6 +34,7 @@ class Reading:
     format: Format
     wanted: tuple[Column, ...]
     dialect: Dialect
+    connector: str = ""  # in whose name it notes which files were read
     file_time: bool = False  # a row's time is its file's, and not that of reading it
 
     @property
@@ -52,6 +58,7 @@ class Reading:
         now = time.time_ns() // 1_000_000
         for found in sorted(_found(listed), key=lambda file: (file.modified_ms, file.address)):
             yield from self._of(found, found.modified_ms if self.file_time else now)
+            yield self._note(found, now)
 
     def _of(self, found: Found, at: int) -> Batches:
         match self.format:
@@ -75,6 +82,19 @@ class Reading:
         bad = [_coded(reason) for reason in block.rows.bad]
         numbers = [block.first + row for row in range(len(bad))]
         return self._batch(block.rows.arrays, bad, block.raws, (found, at, numbers))
+
+    def _note(self, found: Found, at: int) -> pa.RecordBatch:
+        """That a file was read, as a record of the offsets' topic."""
+        told = (
+            [arrow_type(column.type) for column in self.wanted]
+            if self.format == "parquet"
+            else [pa.string()] * len(self.given)
+        )
+        key, value = key_of(self.connector, {FILE: found.path}), written({MODIFIED: found.modified_ms})
+        made = self._batch([pa.nulls(1, type_) for type_ in told], [frames.NOTE], [value], (found, at, [0]))
+        return made.set_column(
+            made.schema.get_field_index(frames.RAW_KEY), frames.RAW_KEY, pa.array([key], pa.binary())
+        )
 
     def _batch(
         self,

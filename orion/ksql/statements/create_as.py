@@ -70,6 +70,7 @@ class CreateAs:
             keeps_late=keeps_late,
             guarantee=guarantee,
             profile=profile.name if profile else None,
+            by_partitioner=True,
         )
         check_named(sink, context, head.span)
         schemas = registered(sink, declared=False)

@@ -126,6 +126,7 @@ class InsertSelect:
             keeps_late=keeps_late,
             guarantee=lanes.insert_guarantee(written, context, relation, sink),
             profile=profile.name if profile else None,
+            by_partitioner=True,
         )
         return (StartQuery(query),)
 

@@ -27,7 +27,7 @@ from orion.hub import transactions
 from orion.hub.dead_letters import telling
 from orion.hub.transactions import Chunk, Permit, Slot
 from orion.runtime import rows
-from orion.runtime.checkpoint_planting import read_ranges
+from orion.runtime.checkpoint_planting import read_feed_offset, read_ranges
 from orion.runtime.lanes.streams import writer
 from orion.runtime.progress import WRITTEN
 from orion.runtime.simplified import simplified
@@ -93,7 +93,8 @@ def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordB
         context = TaskContext.get()
         assert context is not None
         sources = read_ranges(permit.checkpoint, number) if permit.checkpoint else ()
-        slot = Slot(context.partitionId(), number, sources)
+        feed = read_feed_offset(permit.checkpoint, number) if permit.checkpoint and not permit.topic_ids else None
+        slot = Slot(context.partitionId(), number, sources, feed)
         written = transactions.write(permit, slot, chunks(batches, permit))
         settled()
         yield tally_of(written, permit)

@@ -20,7 +20,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
 from orion.hub.kafka import Kafka
-from orion.hub.reader import Reader
+from orion.hub.ledger import FastEnd
+from orion.hub.reader import Isolation, Reader
 from orion.hub.records import Position, Record
 from orion.runtime.headers import Seen, partition, seen_in
 from orion.runtime.lanes.streams import writer
@@ -33,7 +34,6 @@ SLOTS = "spark.orion.fastSlots"
 # Order within a partition is what `orion.seen` counts on, and only an idempotent producer keeps it when it tries again.
 _PRODUCER = {"linger.ms": "0", "acks": "all", "enable.idempotence": "true", "compression.type": "none"}
 
-_PARTITIONS = "orion-partitions"  # how many the topic had, beside Spark's own files
 _QUIET_S, _LONGEST_S = 0.5, 120.0
 _CLOCKS_APART_MS = 10_000
 
@@ -92,34 +92,26 @@ def _check_slots(spark: SparkSession, name: str, wanted: int) -> None:
         )
 
 
-def written(kafka: Kafka, query: str, topic: str, checkpoint: Path) -> Seen:
-    """How far earlier runs have written beyond the last checkpoint, by what is in the topic."""
-    since, count = _last_checkpoint(checkpoint), str(kafka.describe_topic(topic).topic.partitions)
-    note = checkpoint / _PARTITIONS
-    before = note.read_text() if note.is_file() else count
-    checkpoint.mkdir(parents=True, exist_ok=True)
-    note.write_text(count)
+def find_written(kafka: Kafka, query: str, topic: str, last: FastEnd | None, *, committed: bool = False) -> Seen:
+    """How far earlier runs have written beyond the end of the last batch, by what is in the topic.
+
+    `committed`: what a transaction has not committed is not there. The fast lane has no transactions, and reads what
+    stands behind those of others.
+    """
     # With other partitions a row may go elsewhere than it went: it rather comes twice than is taken for a repeat.
-    if since is None or before != count:
+    if last is None or last.partitions != kafka.describe_topic(topic).topic.partitions:
         return {}
-    return seen_in(_tail(kafka, topic, since), query)
+    isolation: Isolation = "read_committed" if committed else "read_uncommitted"
+    return seen_in(_tail(kafka, topic, last.ended_ms - _CLOCKS_APART_MS, isolation), query)
 
 
-def _last_checkpoint(folder: Path) -> int | None:
-    """When the last batch was ended, in milliseconds; the folder's own beginning before that, if there is a folder."""
-    commits = folder / "commits"
-    ended = [f for f in commits.iterdir() if f.name.isdecimal()] if commits.is_dir() else []
-    files = ended or [f for f in [folder / "metadata"] if f.is_file()]
-    return int(max(f.stat().st_mtime for f in files) * 1000) - _CLOCKS_APART_MS if files else None
-
-
-def _tail(kafka: Kafka, topic: str, since_ms: int) -> Iterator[Record]:
+def _tail(kafka: Kafka, topic: str, since_ms: int, isolation: Isolation) -> Iterator[Record]:
     """A topic's records from a time on, to its end and until nothing more comes.
 
     What a producer that is gone sent last may still be on its way.
     """
     started = quiet = time.monotonic()
-    with Reader(kafka, topic, Position("time", since_ms), isolation="read_uncommitted") as reader:
+    with Reader(kafka, topic, Position("time", since_ms), isolation=isolation) as reader:
         while not reader.at_end or time.monotonic() - quiet < _QUIET_S:
             found = reader.read(10_000, 0.1)
             if found:

@@ -2,7 +2,8 @@
 
 As in the exact lane, the last operator of the stream's own plan hands its rows as Arrow to the workers, and nothing is
 left for Spark's sink to do. Dead letters of a slot, of records that can't be decoded and of rows that the store
-refuses, are committed to Kafka before the transfer is: whatever is killed when, both are there in the end, once.
+refuses, are committed to Kafka before the transfer is: whatever is killed when, both are there in the end, once. Before
+all that the slot notes in Kafka which offsets the batch reads.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.hub import transactions
 from orion.hub.kafka import Kafka
+from orion.hub.ledger import Ranges
 from orion.hub.lookup import records_at
 from orion.hub.records import Record
 from orion.hub.transactions import Permit, Written
 from orion.runtime import rows
+from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.lanes.exact import TALLY, chunks, counted, tally_of
 from orion.runtime.lanes.streams import writer
 from orion.runtime.simplified import simplified
@@ -86,8 +89,9 @@ def _moving(permit: Permit, store: Store, task: str) -> Callable[[Batches], Batc
         filled = (batch for batch in batches if batch.num_rows)
         head = next(filled, None)
         if head is not None:
+            sources = read_ranges(permit.checkpoint, number) if permit.checkpoint else ()
             slot = Slot(task, head.column(head.num_columns - len(_LETTERS) + 3)[0].as_py(), number)
-            yield tally_of(_moved(permit, store, slot, _chained(head, filled)), permit)
+            yield tally_of(_moved(permit, store, slot, sources, _chained(head, filled)), permit)
         settled()
 
     return move
@@ -98,11 +102,15 @@ def _chained(head: pa.RecordBatch, rest: Batches) -> Batches:
     yield from rest
 
 
-def _moved(permit: Permit, store: Store, slot: Slot, batches: Batches) -> Written:
+def _moved(permit: Permit, store: Store, slot: Slot, sources: tuple[Ranges, ...], batches: Batches) -> Written:
+    """The batch is noted before the store has any of it: by the note it runs again over the same rows, and by its epoch
+    the store knows that it has them."""
+    noted = transactions.Slot(slot.number, slot.epoch, sources)
+    transactions.begin_slot(permit, noted)
     session, transfer = _begun(store, slot)
     if transfer is None:
         return Written()
-    moving = _Moving(permit, slot, transfer, store.layout.topic)
+    moving = _Moving(permit, noted, transfer, store.layout.topic)
     try:
         written = moving.all(batches)
         transfer.commit()
@@ -119,7 +127,7 @@ class _Moving:
     """One slot on its way."""
 
     permit: Permit
-    slot: Slot
+    slot: transactions.Slot
     transfer: Transfer
     topic: str
     taken: int = 0
@@ -144,8 +152,7 @@ class _Moving:
         refused += self.transfer.finish()
         if refused:
             unreadable.append(self._letters(refused))
-        slot = transactions.Slot(self.slot.number, self.slot.epoch)
-        written = transactions.write(self.permit, slot, chunks(iter(unreadable), self.permit))
+        written = transactions.write(self.permit, self.slot, chunks(iter(unreadable), self.permit))
         good_rows = self.taken - len({one.offset for one in refused})
         written.counts[self.permit.topic] += good_rows
         written.newest = max(written.newest, self.newest)

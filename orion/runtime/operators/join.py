@@ -18,6 +18,7 @@ from orion.runtime.operators.joins import (
     Subscribe,
     TableTable,
 )
+from orion.runtime.operators.placing import placed_type
 from orion.runtime.operators.spread import KEY, TIME, Spread, arriving, kept
 from orion.runtime.operators.tasks import Operator
 from orion.schema import quote
@@ -31,7 +32,10 @@ def apply(relation: Join, left: DataFrame, right: DataFrame, spread: Spread) -> 
     if relation.kind is JoinKind.FOREIGN_KEY:
         return _shaped(relation, _by_foreign_key(relation, left, right, spread))
     both = _tagged(relation.left, left, LEFT).unionAll(_tagged(relation.right, right, RIGHT))
-    return _shaped(relation, spread.apply(both, _operator(relation), _PAIR))
+    placed = placed_type(relation.left.on)
+    if placed is not placed_type(relation.right.on):
+        placed = None
+    return _shaped(relation, spread.apply(both, _operator(relation), _PAIR, placed))
 
 
 def _operator(relation: Join) -> Operator:

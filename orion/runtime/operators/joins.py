@@ -50,7 +50,8 @@ class StreamStream(Operator):
         back, ahead = self._reach(side)
         answers = self.within.patient and keeps(self.kind, other)
         matched = False
-        for member, found in self._between(state, row.key, other, row.time - back, row.time + ahead):
+        first = max(row.time - back, self._oldest(state, other))
+        for member, found in self._between(state, row.key, other, first, row.time + ahead):
             matched = True
             time = _time_of(member)
             yield OutputRow(row.key, max(row.time, time), _pair(side, row.row, found[0]))
@@ -61,7 +62,8 @@ class StreamStream(Operator):
             waits = self.within.patient and row.time + ahead >= now
             if not waits:
                 yield OutputRow(row.key, row.time, _pair(side, row.row, None))
-        if row.time >= self._see(state, side, row.time) - self._kept_ms():
+        self._see(state, side, row.time)
+        if row.time >= self._oldest(state, side):
             member = self._free_member(state, row)
             due = row.time + ahead + self.within.grace_ms + 1 if waits else self._expiry(row.time)
             state.put_member(row.key, member, [row.row, waits], due)
@@ -102,13 +104,16 @@ class StreamStream(Operator):
             state.put_member(key, member, None if over else [row, False], None if over else later)
 
     @staticmethod
-    def _see(state: TaskState, side: int, time: int) -> int:
-        """How far one side has come."""
+    def _see(state: TaskState, side: int, time: int) -> None:
+        """One side has come so far."""
         times = state.get(_TIMES) or [-1, -1]
         if time > times[side]:
             times[side] = time
             state.put(_TIMES, times)
-        return int(times[side])
+
+    def _oldest(self, state: TaskState, side: int) -> int:
+        """The time from which on a side's rows find partners. Those before it may be there a while longer."""
+        return int((state.get(_TIMES) or [-1, -1])[side]) - self._kept_ms() + 1
 
 
 _TIMES = b""

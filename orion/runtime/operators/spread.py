@@ -28,12 +28,14 @@ from orion.runtime import letters, rows
 from orion.runtime.operators.arrival import arrival_order
 from orion.runtime.operators.column_folds import ArrivedRows, ColumnAggregator, as_list
 from orion.runtime.operators.folds import Aggregator
+from orion.runtime.operators.placing import kafka_bytes, kafka_hash
 from orion.runtime.operators.tasks import InputRow, Operator, OutputRow, run_rows
 from orion.runtime.state.packed_changes import pack_changes
 from orion.runtime.state.state import Change, MemoryStore, TaskState
 from orion.runtime.state.task_store import DAMAGED, StateContext, TaskId, TaskStore
 from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
+from orion.schema import Scalar
 
 KEY, SIDE, ROW, TIME, LATE = "__key", "__side", "__row", "__rowtime", "__late"
 _DATA = "__data_"
@@ -46,14 +48,19 @@ class Spread:
     """How a statement's operators run: over how many tasks, and where their state is. Gives them their numbers.
 
     Fixed for the life of a query: its state lies with its tasks. Without a `context` state lives for one batch.
+    `by_partitioner`: keys go to tasks as Kafka puts them in partitions, where it is known how that would be.
     """
 
     tasks: int
     context: StateContext | None = None
+    by_partitioner: bool = True
+    placed: list[Scalar | None] = field(default_factory=list)  # by operator: of which type keys are that go so
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def apply(self, frame: DataFrame, operator: Operator, output: Mapping[str, str]) -> DataFrame:
-        """Run the operator over what `arriving` makes.
+    def apply(
+        self, frame: DataFrame, operator: Operator, output: Mapping[str, str], placed: Scalar | None = None
+    ) -> DataFrame:
+        """Run the operator over what `arriving` makes. `placed`: the type of a key of which Kafka has one form.
 
         Out come KEY, TIME, rows.ORDER, the operator's own columns (`output`: their names and Spark's types), rows.BAD
         and rows.LETTER; of one that tells of late rows LATE too, which `count_late_rows` takes away again.
@@ -64,13 +71,17 @@ class Spread:
         schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
         assert isinstance(schema, StructType)
         task = OperatorTask(operator, next(self._numbers), to_arrow_schema(schema, timezone="UTC"), self.context)
-        return self._spread(frame).mapInArrow(task.run_batch, schema)
+        self.placed.append(placed if self.by_partitioner else None)
+        return self._spread(frame, self.placed[-1]).mapInArrow(task.run_batch, schema)
 
-    def _spread(self, frame: DataFrame) -> DataFrame:
+    def _spread(self, frame: DataFrame, placed: Scalar | None) -> DataFrame:
         if self.tasks == 1:
             # Nothing to move for rows of one partition, and nothing to wait for.
             return frame.coalesce(1) if SIDE not in frame.columns else frame.repartition(1)
-        return frame.repartitionById(self.tasks, F.expr(f"pmod(hash({KEY}), {self.tasks})"))
+        if placed is None:
+            return frame.repartitionById(self.tasks, F.expr(f"pmod(hash({KEY}), {self.tasks})"))
+        hashed = kafka_hash(frame.sparkSession, F.expr(kafka_bytes(KEY, placed)))
+        return frame.repartitionById(self.tasks, F.pmod(F.coalesce(hashed, F.lit(0)), F.lit(self.tasks)))
 
 
 def arriving(

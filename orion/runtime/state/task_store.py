@@ -19,6 +19,7 @@ from orion.errors import ExternalError, OrionError
 from orion.hub.changelog import TOMBSTONES_MS, Changelog, committed_end, read_changelog
 from orion.hub.kafka import Kafka
 from orion.runtime.state.local_store import StoreNote, StoreTaken, open_store
+from orion.runtime.state.restore_reports import RestoreReporter
 from orion.runtime.state.state import Change
 from orion.runtime.state.values import DamagedRecord, UnknownFormat
 
@@ -106,6 +107,7 @@ class TaskStore:
 
     def _catch_up(self, log: Changelog) -> None:
         kafka, number = _kafka(self._context.bootstrap), self._task.number
+        reporter = RestoreReporter(self._context.folder, self._context.run, self._task.operator, number)
         now = round(time.time() * 1000)
         end = committed_end(kafka, log.topic, number, _OPEN_S)
         if end is None:
@@ -113,12 +115,15 @@ class TaskStore:
         note = self._note
         if note.position > end or now - note.positioned_ms > _FORGETS_MS:
             note = self._start_anew(note)
+        reporter.begin(note.position, end)
         for position, records in read_changelog(kafka, log.topic, number, note.position, end):
             note = replace(note, position=position, positioned_ms=now, run="", batch=-1)
             self.store.restore(note, records)
+            reporter.advance(position, len(records))
         # Nothing may be pending from here on, though nothing was read.
         self._note = replace(note, position=end, positioned_ms=now)
         self.store.restore(self._note, ())
+        reporter.finish()
 
     def _start_anew(self, note: StoreNote) -> StoreNote:
         self.store.close()

@@ -13,6 +13,7 @@ _TONES = {
     "RUNNING": "ok",
     "STABLE": "ok",
     "STARTING": "busy",
+    "RESTORING": "busy",
     "REBALANCING": "busy",
     "RESTARTING": "warn",
     "FAILING": "bad",

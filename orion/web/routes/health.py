@@ -61,7 +61,7 @@ def _details(orion: Orion) -> dict[str, Any]:
 def query_health(statuses: Iterable[QueryStatus]) -> dict[str, Any]:
     """Whether all statements do what they are meant to. Of those that start nothing is known yet: they are named."""
     found = list(statuses)
-    starting = [s.id for s in found if s.state == State.STARTING and not s.error]
+    starting = [s.id for s in found if s.state in (State.STARTING, State.RESTORING) and not s.error]
     failing = [s.id for s in found if not s.well and s.id not in starting]
     states = Counter(s.state for s in found)
     return {"isHealthy": not failing, "failing": failing, "starting": starting, "states": dict(states)}

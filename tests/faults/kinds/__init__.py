@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.faults.fault import Fault
 from tests.faults.kinds.broker import AllBrokersKilled, BrokerFrozen, BrokerKilled
+from tests.faults.kinds.changelog import ChangelogLeaderKilled
 from tests.faults.kinds.checkpoint import CheckpointMissing, CheckpointTruncated, DataLost, DiskFull
 from tests.faults.kinds.driver import (
     KilledAfterOffsets,
@@ -30,6 +31,7 @@ FAULTS: dict[str, type[Fault]] = {
         BrokerKilled,
         AllBrokersKilled,
         BrokerFrozen,
+        ChangelogLeaderKilled,
         WorkerKilled,
         WorkerFrozen,
         SecondServerOnFolder,

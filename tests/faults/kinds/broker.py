@@ -33,7 +33,7 @@ class BrokerKilled(_OnBrokers):
         number = chance.choice(world.brokers.numbers)
         world.brokers.kill(number)
         self.away = [number]
-        seconds = _lasting(world, chance.uniform(1, 7))
+        seconds = last_for(world, chance.uniform(1, 7))
         return f"broker {number} for {seconds:.0f} s"
 
 
@@ -49,7 +49,7 @@ class AllBrokersKilled(_OnBrokers):
             world.brokers.kill(number)
             self.away.append(number)
             time.sleep(chance.uniform(0, 0.4))
-        seconds = _lasting(world, chance.uniform(1, 6))
+        seconds = last_for(world, chance.uniform(1, 6))
         return f"brokers {order} for {seconds:.0f} s"
 
 
@@ -64,13 +64,13 @@ class BrokerFrozen(_OnBrokers):
         number = chance.choice(world.brokers.numbers)
         world.brokers.freeze(number)
         try:
-            _lasting(world, self.lasts_s)
+            last_for(world, self.lasts_s)
         finally:
             world.brokers.thaw(number)
         return f"broker {number} for {self.lasts_s:.0f} s"
 
 
-def _lasting(world: World, seconds: float) -> float:
+def last_for(world: World, seconds: float) -> float:
     """Let the fault last, and see what the server does meanwhile."""
     world.struck()
     end = time.monotonic() + seconds

@@ -17,13 +17,13 @@ from tests.faults.world import World
 
 class CheckpointTruncated(Fault):
     name = "checkpoint-truncated"
-    what = "a file of a query's checkpoint is cut short while the server is down: the server makes the checkpoint anew"
+    what = "a file of a query's or the sink's checkpoint is cut short while the server is down: it is made anew"
     takes_s = 80.0
 
     def strike(self, world: World, chance: Random) -> str:
         how = _down(world, chance)
         names = world.names
-        sink = chance.choice([names.clean, names.counts, names.heavy, names.minutes])
+        sink = chance.choice([names.clean, names.counts, names.heavy, names.minutes, names.lake])
         checkpoint = world.checkpoint(sink)
         file = chance.choice(_vital(checkpoint))
         self._damage(file, chance)
@@ -39,26 +39,22 @@ class CheckpointTruncated(Fault):
 
 class CheckpointMissing(CheckpointTruncated):
     name = "checkpoint-missing"
-    what = "a file of a query's checkpoint is deleted while the server is down: the server makes the checkpoint anew"
+    what = "a file of a query's or the sink's checkpoint is deleted while the server is down: it is made anew"
 
     def _damage(self, file: Path, chance: Random) -> None:
         file.unlink()
 
 
 class DataLost(Fault):
-    """All that queries have on disk is gone: their checkpoints and the local stores of their state.
-
-    `connector-*` stays. A sink's batches are not noted in the ledger, so a connector without its checkpoint is refused
-    (CHECKPOINT_BROKEN), rightly, and the world would never come to rest.
-    """
+    """All that queries and the sink have on disk is gone: their checkpoints and the local stores of state."""
 
     name = "data-lost"
-    what = "the folder of all checkpoints and local stores is emptied while the server is down, but for the sink's"
+    what = "the folder of all checkpoints and local stores is emptied while the server is down"
     takes_s = 80.0
 
     def strike(self, world: World, chance: Random) -> str:
         how = _down(world, chance)
-        lost = [f for f in (world.server.data / "checkpoints").iterdir() if not f.name.startswith("connector-")]
+        lost = list((world.server.data / "checkpoints").iterdir())
         for folder in lost:
             shutil.rmtree(folder)
         return f"{len(lost)} checkpoints, {how}"

@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 
 import benchmarks
+from benchmarks import many_keys
 from benchmarks.contest import compiled
 from benchmarks.counted_plays import Plays
 from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation, why_row_by_row
 
 SHARED = {
     *("__init__", "__main__", "contest", "counted_plays", "latency"),
-    *("one_core", "registry_shelf", "soak", "stage", "table_rows"),
+    *("one_core", "many_keys", "processor_time", "registry_shelf", "soak", "stage", "table_rows"),
 }
 WITH_SQL = [
-    name for name in benchmarks.NAMES if not name.startswith(("registry_", "latency_", "jdbc_", "pull_", "http_"))
+    name
+    for name in benchmarks.NAMES
+    if not name.startswith(("registry_", "latency_", "state_", "jdbc_", "pull_", "http_"))
 ]
 
 
@@ -60,6 +63,12 @@ def test_counts_fold_a_batchs_rows_together_in_what_they_measure(name: str, wind
 def test_joins_are_of_the_kind_they_measure(name: str, kind: JoinKind) -> None:
     (join,) = (r for r in operators(query(name).relation) if isinstance(r, Join))
     assert join.kind is kind
+
+
+def test_what_many_keys_are_counted_by_is_one_operator_that_folds() -> None:
+    found = compiled(many_keys.script("out", "keys"))
+    (aggregate,) = (r for r in operators(found.relation) if isinstance(r, Aggregate))
+    assert (found.sink.topic, why_row_by_row(aggregate)) == ("out", None)
 
 
 def test_a_script_without_a_query_is_refused() -> None:

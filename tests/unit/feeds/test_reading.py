@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal as Number
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from orion.feeds import frames
-from orion.feeds.reading.batches import Reading
+from orion.feeds.reading.batches import Format, Reading
 from orion.feeds.reading.columns import schema_of
 from orion.feeds.reading.entries import Entry, Found
 from orion.feeds.reading.lines import Dialect, csv_lines, header_of, json_lines
@@ -110,10 +111,16 @@ WANTED = (
 )
 
 
+def without_notes(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """The rows, without what is noted behind each file."""
+    found = pa.Table.from_batches(list(batches))
+    return found.filter(pc.fill_null(pc.not_equal(found[frames.BAD], frames.NOTE), True))
+
+
 def blocks(file: Path) -> pa.Table:
     reading = Reading("parquet", WANTED, Dialect(), file_time=True)
     listed = pa.RecordBatch.from_pylist([{"path": f"file:{file}", "modified": 5}])
-    return pa.Table.from_batches(list(reading(iter([listed]))))
+    return without_notes(reading(iter([listed])))
 
 
 def test_parquet_by_name_and_type(tmp_path: Path) -> None:
@@ -163,6 +170,19 @@ def test_files_are_read_from_the_oldest_on(tmp_path: Path, format_: str) -> None
     for name in "ab":
         (tmp_path / name).write_text(f"{name}\n")
     listed = [{"path": str(tmp_path / name), "modified": at} for name, at in (("a", 2), ("b", 1))]
-    found = pa.Table.from_batches(list(reading(iter([pa.RecordBatch.from_pylist(listed)])))).to_pylist()
+    found = without_notes(reading(iter([pa.RecordBatch.from_pylist(listed)]))).to_pylist()
     assert [row[frames.RAW_VALUE] for row in found] == [b"b", b"a"]
     assert [row[frames.PLACE] for row in found] == [str(tmp_path / "b"), str(tmp_path / "a")]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
+def test_behind_each_file_it_is_noted_that_it_was_read(tmp_path: Path, format_: Format) -> None:
+    file = tmp_path / "a b.txt"
+    file.write_text("")
+    reading = Reading(format_, WANTED, Dialect(), "DROP")
+    listed = pa.RecordBatch.from_pylist([{"path": f"file:{file}", "modified": 5}])
+    *_, last = reading(iter([listed]))
+    (note,) = last.to_pylist()
+    assert note[frames.BAD] == frames.NOTE
+    assert note[frames.RAW_KEY] == f'["DROP",{{"file":"{file}"}}]'.encode()
+    assert note[frames.RAW_VALUE] == b'{"modified":5}'

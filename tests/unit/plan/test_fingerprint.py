@@ -119,6 +119,14 @@ def test_the_same_meaning_keeps_the_name_that_it_was_given_whoever_gave_it(state
     assert (step.query.id, step.query.incarnation, step.continues) == (running.id, running.incarnation, True)
 
 
+@pytest.mark.parametrize("by_partitioner", [True, False])
+def test_the_same_meaning_keeps_its_state_where_it_lies(by_partitioner: bool) -> None:
+    running = replace(query(COUNT), by_partitioner=by_partitioner)
+    assert replace_query(running, COUNT).query.by_partitioner is by_partitioner
+    running = replace(query(HAVING), by_partitioner=by_partitioner)
+    assert replace_query(running, HAVING.replace("> 1", "> 2")).query.by_partitioner
+
+
 def test_another_meaning_gets_a_name_of_its_own() -> None:
     running = replace(query(FILTER), incarnation="given-by-an-older-orion")
     step = replace_query(running, FILTER.replace("a > 1", "a > 2"))

@@ -13,6 +13,7 @@ import pytest
 from orion.errors import ConfigError, Conflict, NotFound, UserError
 from orion.feeds.cdc import Capture
 from orion.feeds.connect.tables import CapturedColumn, Table
+from orion.hub.groups import Group, GroupDetail, Progress
 from orion.hub.positions import Standpoint
 from orion.plan.catalog import Catalog
 from orion.plan.connectors import Offset
@@ -75,10 +76,17 @@ class FakeCapturing:
 class FakeKafka:
     partitions: int = 2
     made: list[tuple[Any, ...]] = field(default_factory=list)
+    groups: dict[str, list[tuple[str, int, int | None]]] = field(default_factory=dict)
 
     def create_topic(self, name: str, partitions: int, replication: int | None, config: Any, exist_ok: bool) -> bool:
         self.made.append((name, partitions, replication, dict(config)))
         return True
+
+    def describe_group(self, name: str) -> GroupDetail:
+        if name not in self.groups:
+            raise NotFound("GROUP_NOT_FOUND", f"There is no group {name}.")
+        stands = (Progress(topic, part, at, 9, None) for topic, part, at in self.groups[name])
+        return GroupDetail(Group(name, "empty", "classic"), (), tuple(stands))
 
     def earliest_offsets(self, topic: str) -> dict[int, int]:
         return dict.fromkeys(range(self.partitions), 0)
@@ -98,10 +106,11 @@ class World:
     declared: list[str] = field(default_factory=list)
     secrets: SecretPlaces = field(default_factory=SecretPlaces)
     refuses: OSError | ConfigError | None = None  # what the other side says
+    announced: list[str] = field(default_factory=list)
 
     @property
     def connectors(self) -> Connectors:
-        grounds = SimpleNamespace(kafka=self.kafka, service="svc")
+        grounds = SimpleNamespace(kafka=self.kafka, service="svc", announce=self.announced.append)
         around = cast(Surroundings, SimpleNamespace(grounds=grounds, checkpoints=self.folder, secrets=self.secrets))
         return Connectors(
             Ground(
@@ -309,6 +318,7 @@ def test_a_sink_that_begins_anew_is_another(world: World) -> None:
     world.connectors.move("out", None)
     assert (world.get("out").number, world.get("out").starting) == (41, "")
     assert world.queries.told == [("remove", "out", False), ("start", "out_41.orders", True)]
+    assert world.announced == ["svc.connector.out_41.orders"]
     assert beginnings(world, "out") == ["earliest"]
 
 
@@ -322,6 +332,13 @@ def test_a_sink_goes_on_where_it_is_told_and_elsewhere_where_it_stands(world: Wo
         {"orders": {"0": 3, "1": 9}},
         {"users": {"0": -2, "1": -2}},
     ]
+
+
+def test_a_sink_without_a_checkpoint_stands_where_its_group_does(world: World) -> None:
+    world.put(SINK)
+    group = f"svc.connector.{SINK.identity}.orders"
+    world.kafka.groups[group] = [("orders", 0, 7), ("orders", 1, None), ("_orion_batches", 0, 0)]
+    assert world.connectors.offsets("out") == [at("orders", 0, 7)]
 
 
 @pytest.mark.parametrize(
@@ -345,7 +362,7 @@ def test_places_that_a_sink_does_not_have(world: World, offset: Offset, said: st
 def test_a_source_notes_its_place_in_kafka(world: World, moves: list[Any]) -> None:
     world.put(replace(FEED, wanted=Wanted.STOPPED))
     world.connectors.move("in", [Offset({"table": "t"}, {"id": 5})])
-    assert moves == [("forget", "in"), ("in", [Standpoint({"table": "t"}, {"id": 5})])]
+    assert moves == [("in", [Standpoint({"table": "t"}, {"id": 5})])]
     assert (world.get("in").number, world.get("in").starting) == (41, "")
     assert world.queries.told == [("remove", "in", False), ("start", "in_41", True)]
 

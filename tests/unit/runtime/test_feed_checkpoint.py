@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orion.errors import Conflict
-from orion.runtime.checkpoint import Checkpoint, sweep
+from orion.runtime.checkpoint import Checkpoint, Distrust, sweep
 from orion.runtime.progress import Progress
 
 
@@ -28,13 +27,13 @@ def test_offsets_of_its_own_kind_are_trusted(tmp_path: Path) -> None:
 
 def test_an_entry_that_is_cut_off_is_not(tmp_path: Path) -> None:
     checkpoint = write(tmp_path, '{"incrementing": 5, "pol')
-    with pytest.raises(Conflict, match="cut off"):
+    with pytest.raises(Distrust, match="cut off"):
         checkpoint.verify(0)
 
 
 def test_a_folder_that_is_followed_needs_its_log(tmp_path: Path) -> None:
     checkpoint = write(tmp_path, '{"logOffset":3}')
-    with pytest.raises(Conflict, match="lacks the files of batch 3"):
+    with pytest.raises(Distrust, match="lacks the files of batch 3"):
         checkpoint.verify(0)
     log = tmp_path / "sources" / "0"
     log.mkdir(parents=True)

@@ -1,13 +1,9 @@
-"""How far a query has written, by the ids in its output; and from where that is read."""
+"""How far a query has written, by the ids in its output; and what readers are told of it."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from orion.hub.records import Record
 from orion.runtime.headers import Own, seen_in
-from orion.runtime.lanes.fast import _last_checkpoint
 
 
 def record(partition: int, id_: str | None) -> Record:
@@ -33,16 +29,3 @@ def test_only_a_run_that_may_repeat_has_the_header() -> None:
     column = Own("Q", {("in", 0): {0: (10, 1), 1: (4, 0)}}).column
     assert "'0:10.1,1:4.0'" in column
     assert "ROWPARTITION = 0 AND ROWOFFSET <= 10L" in column
-
-
-def test_the_last_checkpoint_is_the_last_commit_or_else_the_beginning(tmp_path: Path) -> None:
-    assert _last_checkpoint(tmp_path) is None
-    (tmp_path / "commits").mkdir()
-    assert _last_checkpoint(tmp_path) is None
-    for name, seconds in (("metadata", 1_000), ("commits/0", 2_000), ("commits/1", 3_000), ("commits/.1.crc", 4_000)):
-        (tmp_path / name).write_text("")
-        os.utime(tmp_path / name, (seconds, seconds))
-    assert _last_checkpoint(tmp_path) == 3_000_000 - 10_000
-    for name in ("0", "1"):
-        (tmp_path / "commits" / name).unlink()
-    assert _last_checkpoint(tmp_path) == 1_000_000 - 10_000

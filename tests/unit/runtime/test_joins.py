@@ -62,6 +62,14 @@ def test_before_and_after_are_the_left_rows_view() -> None:
     assert made(join, [left("k", "l", 100), right("k", "r", 95)]) == []
 
 
+@pytest.mark.parametrize(("reached", "meets"), [(124, True), (125, False)])
+def test_a_late_row_finds_none_of_a_side_that_has_gone_on(reached: int, meets: bool) -> None:
+    """As far back as both bounds and the grace reach, 25 ms here, and not a moment further, whatever is still kept."""
+    rows = [right("k", "r", 100), right("k", "other", reached), left("k", "l", 105)]
+    found = pairs(made(StreamStream(JoinType.INNER, PATIENT), rows))
+    assert ((b"l", b"r", 105) in found) is meets
+
+
 def test_an_impatient_row_comes_alone_at_once_and_again_with_its_partner() -> None:
     found = made(StreamStream(JoinType.LEFT, EAGER), [left("k", "l", 0), right("k", "r", 5)])
     assert pairs(found) == [(b"l", None, 0), (b"l", b"r", 5)]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from orion.errors import Conflict
+from orion.errors import Conflict, ExternalError
+from orion.hub.ledger import FastEnd, LedgerNote
 from orion.hub.membership import taken_over
 from orion.plan.tolerance import Tolerance
+from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.checkpoint_planting import BatchPlan, plant_checkpoint
+from orion.runtime.inputs import Input, Inputs, Watch
 from orion.runtime.runs import Drained, Run
 
 
@@ -34,6 +39,14 @@ class Group:
     group: str = "orion.Q"
     lost: Conflict | None = None
     shown: bytes = b"1"
+    notes: list[Any] = field(default_factory=list)
+
+    def leave_notes(self, notes: dict[int, LedgerNote]) -> None:
+        self.look()
+        self.notes.append(notes)
+
+    def reached(self, offsets: Any, note: LedgerNote | None) -> None:
+        self.notes.append(note)
 
     def look(self, patience: float = 0.0) -> None:
         if self.lost is not None:
@@ -111,3 +124,62 @@ def test_too_many_dead_letters_end_it_and_none_is_too_many_where_all_are_borne()
     assert raised.value.code == "NOT_TOLERATED"
     assert strict.verdict(None) is raised.value
     run(Stream()).judge(0, 10**6)
+
+
+RANGES = ({"t": {0: (5, 9)}},)
+
+
+@pytest.fixture
+def noting(tmp_path: Path) -> Run:
+    """The run of a sink that has batch 7 planned."""
+    plant_checkpoint(tmp_path, BatchPlan(7, RANGES, is_done=False), 1)
+    made = run(None, inputs=Inputs("Q", (Input("t", "id", 1),)))
+    made.checkpoint = Checkpoint(tmp_path)
+    return made
+
+
+def test_a_batch_is_noted_before_it_is_written(noting: Run) -> None:
+    noting.begin_batch(7, {})
+    assert cast(Group, noting.membership).notes == [{0: LedgerNote(7, RANGES, {"t": "id"}, is_begun=True)}]
+
+
+def test_of_a_wide_topic_each_partition_has_a_note(noting: Run) -> None:
+    wide: dict[int, tuple[int, int]] = dict.fromkeys(range(200), (5, 9))
+    plant_checkpoint(noting.checkpoint.path, BatchPlan(8, ({"t": wide},), is_done=False), 1)
+    noting.begin_batch(8, {3: 8})
+    (notes,) = cast(Group, noting.membership).notes
+    assert set(notes) == set(range(200)) - {3}
+    assert notes[7] == LedgerNote(8, ({"t": {7: (5, 9)}},), {"t": "id"}, is_begun=True)
+
+
+def test_a_batch_of_which_dead_letters_stand_is_noted_already(noting: Run) -> None:
+    noting.begin_batch(7, {0: 7, 1: 6})
+    assert cast(Group, noting.membership).notes == []
+
+
+def test_a_run_whose_place_is_taken_begins_no_batch(noting: Run) -> None:
+    cast(Group, noting.membership).lost = taken_over("orion.Q")
+    with pytest.raises(Conflict):
+        noting.begin_batch(7, {})
+    assert noting.verdict(RuntimeError("a callback failed")) is not None
+
+
+def test_the_end_of_a_batch_is_noted_of_the_fast_lane_alone(noting: Run) -> None:
+    noting.reached({}, (7, 99))
+    noting.outputs = 3
+    noting.reached({}, None)
+    noting.reached({}, (7, 99))
+    assert cast(Group, noting.membership).notes == [None, None, LedgerNote(7, fast=FastEnd(99, 3))]
+
+
+def test_a_checkpoint_that_is_damaged_under_a_run_has_it_started_again(noting: Run) -> None:
+    class Asking:
+        def look(self, inputs: Inputs, ahead: Any) -> None:
+            ahead()
+
+    noting.watch = cast(Watch, Asking())
+    noting.look()
+    (noting.checkpoint.path / "offsets" / "7").write_text("v1")
+    with pytest.raises(ExternalError) as caught:
+        noting.look()
+    assert caught.value.code == "CHECKPOINT_LOST"

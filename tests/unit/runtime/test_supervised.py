@@ -10,6 +10,8 @@ import pytest
 from orion.errors import Conflict, ExternalError
 from orion.runtime import gate, supervised
 from orion.runtime.progress import Progress
+from orion.runtime.restoring import RestoreWatch
+from orion.runtime.state.restore_reports import RestoreReporter
 from orion.runtime.states import State
 from orion.runtime.supervised import Supervised
 from tests.jobs import Clock, FakeJob
@@ -326,12 +328,12 @@ def test_a_failure_that_comes_again_by_itself_is_not_tried_again(entry: Supervis
     assert (entry.status().state, entry.status().error, len(job.runs)) == ("ERROR", "A dead letter.", 1)
 
 
-def test_what_is_wrong_with_a_checkpoint_is_not_tried_again(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+def test_what_nobody_knows_any_more_is_not_tried_again(entry: Supervised, job: FakeJob, clock: Clock) -> None:
     job.streams[0].fail("boom")
     entry.look()
-    job.refuses = Conflict("CHECKPOINT_BROKEN", "offsets/3 is empty.", hint="Restore it.")
+    job.refuses = Conflict("POSITION_LOST", "Its group has forgotten it.", hint="Restore it.")
     waits(entry, clock)
-    assert (entry.status().state, entry.status().error) == ("ERROR", "offsets/3 is empty. Restore it.")
+    assert (entry.status().state, entry.status().error) == ("ERROR", "Its group has forgotten it. Restore it.")
     clock.now += 1000
     entry.look()
     assert entry.status().restarts == 1
@@ -351,3 +353,49 @@ def test_lag_is_asked_of_the_progress(clock: Clock, job: FakeJob) -> None:
     entry.look()
     assert entry.status().lag == 7
     assert asked == [entry.progress]
+
+
+def test_one_whose_tasks_read_their_state_is_restoring(entry: Supervised, job: FakeJob, tmp_path: Path) -> None:
+    job.runs[0].restore = RestoreWatch("Q", tmp_path, "r", 2)
+    entry.look()
+    told = entry.status()
+    assert (told.state, told.restore and told.restore.state) == ("RUNNING", "UNKNOWN")
+    reporters = [RestoreReporter(str(tmp_path), "r", 0, task) for task in range(2)]
+    for reporter in reporters:
+        reporter.begin(0, 50_000)
+        reporter.advance(30_000, 30_000)
+    reporters[0].finish()
+    entry.look()
+    told = entry.status()
+    assert (told.state, told.well) == ("RESTORING", False)
+    assert told.restore is not None
+    assert (told.restore.done, told.restore.tasks) == (1, 2)
+    reporters[1].finish()
+    entry.look()
+    told = entry.status()
+    assert (told.state, told.restore and str(told.restore)) == ("RUNNING", "60,000 records read")
+
+
+def test_what_every_start_reads_is_no_restoring(entry: Supervised, job: FakeJob, tmp_path: Path) -> None:
+    """Between a task's beginning and its end a moment passes at every start."""
+    job.runs[0].restore = RestoreWatch("Q", tmp_path, "r", 1)
+    RestoreReporter(str(tmp_path), "r", 0, 0).begin(0, 20)
+    entry.look()
+    assert entry.status().state == "RUNNING"
+
+
+def test_one_that_fails_again_and_again_is_shown_so_whatever_its_tasks_read(
+    entry: Supervised, job: FakeJob, clock: Clock, tmp_path: Path
+) -> None:
+    job.streams[0].fail("boom")
+    entry.look()
+    waits(entry, clock)
+    job.runs[1].restore = RestoreWatch("Q", tmp_path, "r", 2)
+    first, _ = (RestoreReporter(str(tmp_path), "r", 0, task) for task in range(2))
+    first.begin(0, 90_000)
+    first.advance(90_000, 80_000)
+    first.finish()
+    entry.look()
+    assert (entry.state, entry.status().state, entry.status().error) == (State.RESTARTING, "RESTORING", "boom")
+    entry.state = State.FAILING
+    assert entry.status().state == "FAILING"

@@ -26,8 +26,8 @@ def test_one_that_does_not_run_is_named(state: str) -> None:
 
 
 def test_of_one_that_starts_nothing_is_known_yet() -> None:
-    told = query_health([status("STARTING")])
-    assert (told["failing"], told["starting"]) == ([], ["STARTING"])
+    told = query_health([status("STARTING"), status("RESTORING")])
+    assert (told["failing"], told["starting"]) == ([], ["STARTING", "RESTORING"])
 
 
 def test_a_starved_machine_is_told_with_what_it_wants() -> None:

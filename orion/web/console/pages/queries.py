@@ -12,6 +12,7 @@ from orion.web.console.dialogs import sure
 from orion.web.console.page import Page
 from orion.web.console.questions import queries
 from orion.web.console.questions.health import CAUSES, why_unknown
+from orion.web.console.questions.pulse import Job
 from orion.web.console.questions.queries import Detail, Row
 from orion.web.console.view import View, button, heading, html, panel, replace_with, tell, told, toolbar, warning_box
 
@@ -170,12 +171,26 @@ def _trouble(row: Row) -> str:
     return f'<div class="o-error o-error--{tone}" role="alert"><div><pre>{text}</pre>{when}</div></div>'
 
 
+def restore_tile(job: Job | None) -> str:
+    """How far the tasks are with reading their state, while they do."""
+    restore = job.status.restore if job else None
+    if restore is None or not (restore.is_going and restore.is_notable):
+        return ""
+    percent = amounts.NONE if restore.percent is None else f"{restore.percent} %"
+    shown = markup.or_dash(percent, "Not every task has told yet how much it has to read.")
+    since = (
+        "" if restore.since is None else f"; since {amounts.moment(round(restore.since * 1000), date=False)[:8]} UTC"
+    )
+    return markup.tile("State read", shown, f"{restore}{since}")
+
+
 def _tiles(row: Row) -> str:
     if row.job is None:
         return ""
     status = row.job.status
     return "".join(
         (
+            restore_tile(row.job),
             markup.tile("Lag", _or_dash(row, amounts.short(status.lag)), "records not read yet"),
             markup.tile(
                 "Freshness", _or_dash(row, amounts.duration(status.freshness_ms)), "newest event to its result"

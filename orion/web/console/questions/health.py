@@ -86,6 +86,8 @@ def _unknown(reading: Reading) -> tuple[str, ...]:
     for job in reading.jobs.values():
         if job.status.state == "STARTING" and back >= of:
             found.append(f"{job.status.id} is starting")
+        elif job.status.state == "RESTORING":
+            found.append(f"{job.status.id} is restoring its state")
         elif job.is_going and job.has_lag and job.status.lag is None and job.status.error is None:
             found.append(f"how far {job.status.id} is")
     found += [f"{t.name} is building" for t in reading.around.tables.values() if t.state == "BUILDING"]
@@ -112,6 +114,7 @@ def why_no_lag(job: Job | None) -> str:
 _STARVED = "Everything takes longer than it should: pause statements, or give it more cores."
 _WHY = {
     "STARTING": "It is starting: nothing is known of it yet.",
+    "RESTORING": "It reads its state first: nothing is known of the rest yet.",
     "RUNNING": "It isn't known yet: the run at hand has told nothing of it so far.",
     "PAUSING": "It isn't known until the batch under way has ended.",
     "PAUSED": "It is paused.",
@@ -161,7 +164,7 @@ def _of_job(job: Job) -> Finding | None:
         case "WAITING":
             todo = "It goes on by itself as soon as the other system answers."
             return Finding("warn", f"{status.id} waits", status.error or "", todo, href)
-        case "STARTING" if status.error:
+        case "STARTING" | "RESTORING" if status.error:
             return Finding("bad", f"{status.id} has failed and is tried again", _reason(status), _tries(status), href)
         case "RUNNING" | "PAUSING" | "PAUSED" if status.error:
             return Finding("bad", f"{status.id} has failed", _reason(status), _tries(status), href)
@@ -178,7 +181,7 @@ def _of_job(job: Job) -> Finding | None:
             told = f"{job.letters:.1f} dead letters a second."
             todo = "See why, repair them and send them back."
             return Finding("warn", f"{status.id} meets records it can't use", told, todo, letters)
-        case "STARTING" | "RUNNING" | "PAUSING" | "PAUSED" | "STOPPED":
+        case "STARTING" | "RESTORING" | "RUNNING" | "PAUSING" | "PAUSED" | "STOPPED":
             return None
         case other:
             return Finding("warn", f"{status.id} is {other.lower()}", status.error or "", "Look at its page.", href)

@@ -99,7 +99,8 @@ class Around:
 
 def worst_state(states: Collection[str]) -> str:
     """What the states of several jobs come to."""
-    order = ("ERROR", "FAILING", "RESTARTING", "WAITING", "STARTING", "PAUSING", "RUNNING", "PAUSED", "STOPPED")
+    bad, going = ("ERROR", "FAILING", "RESTARTING", "WAITING"), ("STARTING", "RESTORING", "PAUSING", "RUNNING")
+    order = (*bad, *going, "PAUSED", "STOPPED")
     return next((state for state in order if state in states), next(iter(states), "UNKNOWN"))
 
 

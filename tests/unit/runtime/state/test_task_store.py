@@ -19,6 +19,7 @@ from orion.errors import ExternalError
 from orion.hub.changelog import TOMBSTONES_MS, Changelog
 from orion.runtime.state import local_store, task_store
 from orion.runtime.state.local_store import StoreTaken
+from orion.runtime.state.restore_reports import read_reports
 from orion.runtime.state.state import Change, TaskState
 from orion.runtime.state.task_store import StateContext, TaskId, TaskStore
 
@@ -195,6 +196,27 @@ def test_a_later_run_reads_only_what_came_since_it_was_seen_last(tmp_path: Path)
         assert run_batch(context_of(tmp_path, "later", 3), 4, [])[0] == topic.content
         topic.read = read  # type: ignore[method-assign]
     assert asked == [(4, 8)]
+
+
+def test_a_catch_up_tells_how_many_records_it_has_read(tmp_path: Path) -> None:
+    """The first one what came since the store was last seen to be right, the next one nothing, a lost one all."""
+    topic = Topic()
+    with served(topic):
+        for batch in range(3):
+            puts: list[Put] = [(b"%d%d" % (batch, n), n, None) for n in range(4)]
+            topic.commit(run_batch(context_of(tmp_path, "r"), batch, puts)[1])
+            topic.now += 20 * SECOND
+        run_batch(context_of(tmp_path, "r"), 3, [])
+        for run, records in (("s", 4), ("t", 0)):
+            run_batch(context_of(tmp_path, run, 2), 3, [])
+            (told,) = read_reports(tmp_path, run)
+            assert (told.task, told.records, told.is_done) == (2, records, True)
+        shutil.rmtree(tmp_path / "0")
+        run_batch(context_of(tmp_path, "u", 2), 3, [])
+        (told,) = read_reports(tmp_path, "u")
+        assert (told.first, told.position, told.end, told.records) == (0, topic.end, topic.end, 12)
+        run_batch(context_of(tmp_path, "u", 2), 4, [])
+        assert read_reports(tmp_path, "u") == [told], "a batch that follows another tells nothing"
 
 
 def test_a_batch_that_runs_again_finds_what_it_found(tmp_path: Path) -> None:

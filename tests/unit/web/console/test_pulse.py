@@ -8,9 +8,11 @@ from typing import Any
 from orion.errors import ExternalError
 from orion.runtime.failures import Cause, Failure
 from orion.runtime.machine import Load
+from orion.runtime.restoring import RestoreStatus
 from orion.runtime.states import QueryStatus
 from orion.serving.feed import TableStatus
 from orion.web.console.pages.overview import tiles_of
+from orion.web.console.pages.queries import restore_tile
 from orion.web.console.pages.sources import table_tiles
 from orion.web.console.questions.health import Health, health, why_no_lag, why_unknown
 from orion.web.console.questions.pulse import CAPTURED, FEED, Around, Pulse, Reading
@@ -117,6 +119,23 @@ def test_all_is_well_only_where_all_is_known() -> None:
         "Nothing runs yet",
         "idle",
     )
+
+
+def test_one_that_restores_its_state_is_told_with_how_far_it_is() -> None:
+    restore = RestoreStatus(4, 4, 1, 300_000, 310_000, 1_000_000, 1.0, 4.0, 3.0, is_going=True)
+    _, reading = noted((1.0, replace(QUERY, state="RESTORING", lag=None, rate=None, restore=restore), 0))
+    told = health(reading)
+    assert (told.tone, told.findings, told.unknown) == ("busy", (), ("Q is restoring its state",))
+    tile = restore_tile(reading.jobs["Q"])
+    assert "31 %" in tile
+    assert (
+        "300,000 (31 %) of at most 1,000,000 records, 1 of 4 tasks done, 100,000 records/s; since 00:00:01 UTC" in tile
+    )
+    for unknown in (replace(restore, span=None), replace(restore, begun=2, span=None)):
+        _, reading = noted((1.0, replace(QUERY, state="RESTORING", restore=unknown), 0))
+        assert "%" not in restore_tile(reading.jobs["Q"])
+    _, reading = noted((1.0, replace(QUERY, restore=replace(restore, done=4, is_going=False)), 0))
+    assert restore_tile(reading.jobs["Q"]) == ""
 
 
 def test_what_keeps_all_from_being_well() -> None:
