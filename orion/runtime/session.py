@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -27,6 +27,7 @@ Frame: TypeAlias = DataFrame
 Result: TypeAlias = Row
 
 _FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_LOCAL_FILES = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _SOCKETS = "spark.python.unix.domain.socket"
 # The path of a Unix socket has room for about a hundred bytes, and Spark's names for them take 42.
@@ -54,7 +55,22 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     logging.getLogger("SQLQueryContextLogger").disabled = True
     with _stderr_to(data / "logs" / "spark.log"):
         session = builder.getOrCreate()
+    _write_files_in_java(session)
     return session
+
+
+def _write_files_in_java(session: SparkSession) -> None:
+    """Have Hadoop write local files without other processes.
+
+    Of each file that it makes it has a process change the mode, and so of the file's checksums: longer than the rest of
+    an entry of a checkpoint's logs takes. The file system that is set here does the same by Java's own means. It is set
+    in the running JVM, as Spark looks for it before it has its own jars, and the one that was opened before is let go.
+    """
+    jvm: Any = session._jvm
+    hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+    if hadoop.get("fs.file.impl") != _LOCAL_FILES:
+        jvm.org.apache.hadoop.fs.FileSystem.getLocal(hadoop).close()
+        hadoop.set("fs.file.impl", _LOCAL_FILES)
 
 
 def _python_for_workers(data: Path) -> str:
