@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -25,7 +27,11 @@ Frame: TypeAlias = DataFrame
 Result: TypeAlias = Row
 
 _FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_LOCAL_FILES = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_SOCKETS = "spark.python.unix.domain.socket"
+# The path of a Unix socket has room for about a hundred bytes, and Spark's names for them take 42.
+_LONGEST_SOCKET_FOLDER = 60
 
 
 def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkSession:
@@ -40,13 +46,31 @@ def start(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkS
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")
     packages = jars.spark_jars(progress)
     builder = SparkSession.builder.appName("orion").master(_master(engine))
-    for name, value in _merged(_settings(engine, data, packages), engine.conf).items():
+    settings = _settings(engine, data, packages)
+    if engine.master.startswith("local") and SparkSession.getActiveSession() is None:
+        settings |= _socket_settings(Path(tempfile.gettempdir()))
+    for name, value in _merged(settings, engine.conf).items():
         builder = builder.config(name, value)
     # PySpark also logs each SQL error by itself; it reaches the person who asked as an error of Orion's.
     logging.getLogger("SQLQueryContextLogger").disabled = True
     with _stderr_to(data / "logs" / "spark.log"):
         session = builder.getOrCreate()
+    _write_files_in_java(session)
     return session
+
+
+def _write_files_in_java(session: SparkSession) -> None:
+    """Have Hadoop write local files without other processes.
+
+    Of each file that it makes it has a process change the mode, and so of the file's checksums: longer than the rest of
+    an entry of a checkpoint's logs takes. The file system that is set here does the same by Java's own means. It is set
+    in the running JVM, as Spark looks for it before it has its own jars, and the one that was opened before is let go.
+    """
+    jvm: Any = session._jvm
+    hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+    if hadoop.get("fs.file.impl") != _LOCAL_FILES:
+        jvm.org.apache.hadoop.fs.FileSystem.getLocal(hadoop).close()
+        hadoop.set("fs.file.impl", _LOCAL_FILES)
 
 
 def _python_for_workers(data: Path) -> str:
@@ -70,8 +94,12 @@ exec {shlex.quote(sys.executable)} "$@"
 
 def stop(session: SparkSession) -> None:
     # Its JVM may be gone already, when a signal reached the whole process group.
+    sockets = None
     with suppress(Py4JError, ConnectionError):
+        sockets = session.conf.get(f"{_SOCKETS}.dir", None)
         session.stop()
+    if sockets is not None:
+        shutil.rmtree(sockets, ignore_errors=True)
 
 
 @contextmanager
@@ -130,6 +158,17 @@ def _java_options() -> str:
             "-XX:MaxHeapFreeRatio=100",
         )
     )
+
+
+def _socket_settings(folder: Path) -> dict[str, str]:
+    """How Spark and its Python workers talk: by Unix sockets in a folder that is this user's alone.
+
+    Over TCP the end of what Spark sends waits until the worker has acknowledged what came before it, and the worker's
+    kernel takes 40 ms for that (Nagle's algorithm and delayed acknowledgements): as long as all else in a small batch.
+    """
+    if len(os.fsencode(folder / "orion-12345678")) > _LONGEST_SOCKET_FOLDER:
+        return {}
+    return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": tempfile.mkdtemp(prefix="orion-", dir=folder)}
 
 
 def _retention() -> dict[str, str]:
