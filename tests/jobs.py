@@ -75,6 +75,7 @@ class FakeRun:
     idle: bool = True
     warning: str | None = None
     endless: bool = False
+    is_prelude: bool = False
     awaited: bool = False
     checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))
     closed: bool = False

@@ -7,7 +7,8 @@ not at all, and the ranges of a batch that has written anything are known even w
     {"v":1,"batch":7,"sources":[{"PLAYS":{"0":[5,9]}}],"ids":{"PLAYS":"Ju7mQzXqT3mhoWl0rP0GQw"}}
 
 A source is one scan of the statement, in the order of its plan: for each partition the first offset that the batch
-reads, and the first that it doesn't. A bare number is a note of earlier versions.
+reads, and the first that it doesn't. A bare number is a note of earlier versions. `edition` says which changelogs the
+batch was written with (orion.hub.changelog), unless it is the first ones; that of slot 0 is what counts.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ class LedgerNote:
     batch: int
     sources: tuple[Ranges, ...] = ()
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    edition: str = ""
 
     def encode(self) -> str:
         """The note as text; one that would be too long leaves the ranges out."""
         told: dict[str, object] = {"v": _FORMAT, "batch": self.batch}
+        told |= {"edition": self.edition} if self.edition else {}
         if not self.sources:
             return _to_json(told)
         text = _to_json({**told, "sources": self.sources, "ids": self.topic_ids})
@@ -60,13 +63,14 @@ def parse_note(text: str) -> LedgerNote:
     told = json.loads(text)
     if isinstance(told, int):
         return LedgerNote(told)
+    edition = told.get("edition", "")
     if told["v"] != _FORMAT or "sources" not in told:
-        return LedgerNote(told["batch"])
+        return LedgerNote(told["batch"], edition=edition)
     sources = tuple(
         {topic: {int(part): (first, end) for part, (first, end) in ranges.items()} for topic, ranges in source.items()}
         for source in told["sources"]
     )
-    return LedgerNote(told["batch"], sources, told["ids"])
+    return LedgerNote(told["batch"], sources, told["ids"], edition)
 
 
 def _to_json(told: object) -> str:

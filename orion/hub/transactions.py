@@ -68,6 +68,7 @@ class Permit:
     topic: str  # where results go
     letters: str  # where dead letters go
     changelogs: tuple[str, ...] = ()  # where changes of state go, by operator
+    edition: str = ""  # of those
     checkpoint: Path | None = None  # where batches are planned, if that tells which offsets they read
     topic_ids: tuple[tuple[str, str], ...] = ()  # of the topics that are read
     limit: int = 0  # the largest record that the results' topic takes; 0: any
@@ -154,7 +155,7 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
 
 
 def _note(producer: Producer, permit: Permit, slot: Slot) -> None:
-    note = LedgerNote(slot.batch, slot.sources, dict(permit.topic_ids))
+    note = LedgerNote(slot.batch, slot.sources, dict(permit.topic_ids), permit.edition)
     with _ending(_NOTE_S + _HANGS_S):
         producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
 

@@ -95,6 +95,11 @@ class Queries:
             entry.job = job or entry.job
             entry.look()  # by itself: whoever asks for it wants to see what came of it
 
+    def exchange(self, job: Job) -> None:
+        """Stop a job and have another one of its id started, in its turn. Answers when the old one writes nothing any
+        more; what fails is shown as its state, and tried again."""
+        self._running[job.id].exchange(job, self._grace_s)
+
     def remove(self, job_id: str, *, keep: bool = False) -> None:
         """Stop for good: the checkpoint goes too, unless another job is to go on from it."""
         entry = self._running.pop(job_id, None)

@@ -17,7 +17,7 @@ import structlog
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import prepare_ledger
+from orion.hub.ledger import LedgerNote, prepare_ledger
 from orion.hub.membership import Membership
 from orion.plan.partitions import Bond
 from orion.runtime.checkpoint import Checkpoint, Identity, sweep
@@ -76,6 +76,7 @@ class Grounds:
     def _stand(self, standing: Standing, run: Run, seen: Seen, *, new: bool) -> tuple[Input, ...] | None:
         """See to a checkpoint that can be trusted; what is known of the topics where it had to be made anew."""
         checkpoint, notes = run.checkpoint, run.membership.read_notes(run.slots)
+        written = _of_batches(notes)
         if new and not checkpoint.exists:
             if notes or run.membership.read_offsets(_partitions(seen)):
                 run.membership.forget(notes, seen.earliest)
@@ -83,7 +84,7 @@ class Grounds:
         try:
             if not checkpoint.exists:
                 raise lack_checkpoint(checkpoint)
-            checkpoint.verify(max((note.batch for note in notes.values()), default=None))
+            checkpoint.verify(max((note.batch for note in written.values()), default=None))
             self._refuse_foreign(checkpoint)
             return None
         except Conflict as error:
@@ -105,7 +106,7 @@ class Grounds:
         has_earlier_run = run.membership.has_earlier_run()
         # A run elsewhere may write on until this one has its place: only then its notes are the last.
         run.membership.credentials()
-        notes = run.membership.read_notes(run.slots)
+        notes = _of_batches(run.membership.read_notes(run.slots))
         reached = run.membership.read_offsets(_partitions(seen))
         if not notes and not reached:
             if not has_earlier_run:
@@ -155,6 +156,11 @@ def lack_checkpoint(checkpoint: Checkpoint) -> Conflict:
     """The error for a job that has run and finds nothing of it: from zero it would write everything a second time."""
     gone = f"Its checkpoint {checkpoint.path} is gone."
     return Conflict("CHECKPOINT_BROKEN", gone, hint="Drop it and create it again to start anew.")
+
+
+def _of_batches(notes: Mapping[int, LedgerNote]) -> dict[int, LedgerNote]:
+    """Without those of a query whose state was re-spread before its first batch."""
+    return {slot: note for slot, note in notes.items() if note.batch >= 0}
 
 
 def _partitions(seen: Seen) -> dict[str, int]:

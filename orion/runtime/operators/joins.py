@@ -13,6 +13,7 @@ from typing import Any
 
 from orion.plan.relations import JoinType, Within
 from orion.runtime.operators.tasks import InputRow, Operator, OutputRow
+from orion.runtime.state.places import StatePlace
 from orion.runtime.state.state import TaskState
 
 LEFT, RIGHT = 0, 1
@@ -109,6 +110,13 @@ class StreamStream(Operator):
             times[side] = time
             state.put(_TIMES, times)
         return int(times[side])
+
+    def row_key(self, place: StatePlace) -> bytes | None:
+        return None if place == StatePlace(_TIMES) else place.key
+
+    def merge_own(self, values: list[Any]) -> Any:
+        """Of each side how far it has come in the task where it is furthest."""
+        return [max(times) for times in zip(*values, strict=True)]
 
 
 _TIMES = b""
