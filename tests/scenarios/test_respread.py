@@ -1,4 +1,4 @@
-"""Queries with state get another number of tasks: their state is re-spread between two batches, whatever is killed then.
+"""Queries with state get another number of tasks: their state is re-spread between two batches, whoever ends it then.
 
 What comes out is compared to what the records come to, reckoned here.
 """
@@ -38,7 +38,7 @@ def set_tasks(orion: Orion, statement: str, tasks: int) -> None:
     orion.execute(f"CREATE OR REPLACE {statement}", {"orion.tasks": str(tasks)})
 
 
-# ---- more tasks and fewer, while records flow --------------------------------------------------------------------------
+# ---- more tasks and fewer, while records flow ------------------------------------------------------------------------
 
 GROUPED = {
     "counts": "TABLE many_counts AS SELECT k, COUNT(*) AS n FROM many GROUP BY k EMIT CHANGES;",
@@ -108,7 +108,8 @@ def read_results(kafka: Kafka) -> dict[str, Any]:
 def test_results_go_on_over_more_tasks_and_over_fewer(orion: Orion, kafka: Kafka, until: Await) -> None:
     orion.execute("""
         CREATE STREAM many (k STRING KEY, v INT) WITH (kafka_topic='many', value_format='JSON', partitions=1);
-        CREATE STREAM many_other (k STRING KEY, w INT) WITH (kafka_topic='many_other', value_format='JSON', partitions=1);
+        CREATE STREAM many_other (k STRING KEY, w INT)
+          WITH (kafka_topic='many_other', value_format='JSON', partitions=1);
     """)
     orion.execute("".join(f"CREATE {statement}" for statement in GROUPED.values()))
     queries = {name: find_status(orion, f"MANY_{name}".upper()).id for name in GROUPED}
@@ -132,7 +133,7 @@ def test_results_go_on_over_more_tasks_and_over_fewer(orion: Orion, kafka: Kafka
     until(lambda: not [t for query in queries.values() for t in count_tasks(kafka, query)], 30.0)
 
 
-# ---- ended on the way --------------------------------------------------------------------------------------------------
+# ---- ended on the way ------------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):

@@ -16,6 +16,7 @@ from tests.faults.kinds.poison import FarFuture, HugePoison, PoisonBurst
 from tests.faults.kinds.servers import SecondServerOnCopy, SecondServerOnFolder, ServerFrozen, ZombieServer
 from tests.faults.kinds.sink import SinkDown
 from tests.faults.kinds.store import StoreLost, StoreOfAnotherTime, StoreTruncated
+from tests.faults.kinds.tasks import KilledWhileRespreading, TasksRespread
 from tests.faults.kinds.transaction import InputTransactionHung
 from tests.faults.kinds.worker import WorkerFrozen, WorkerKilled
 
@@ -48,5 +49,7 @@ FAULTS: dict[str, type[Fault]] = {
         StoreOfAnotherTime,
         DiskFull,
         InputTransactionHung,
+        TasksRespread,
+        KilledWhileRespreading,
     )
 }
