@@ -156,12 +156,12 @@ class ChangelogWriter:
             self._producer.poll(0)
         self._raise_failure()
 
-    def finish(self) -> None:
-        """Wait until the brokers have all of it."""
+    def flush(self, seconds: float) -> bool:
+        """Wait for the brokers; whether they have all of it."""
         with translated(self._subject):
-            while self._producer.flush(0.5):
-                self._raise_failure()
+            left = self._producer.flush(seconds)
         self._raise_failure()
+        return not left
 
     def _raise_failure(self) -> None:
         if self._failure is not None:

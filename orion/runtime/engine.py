@@ -28,7 +28,7 @@ from orion.hub.ledger import prepare_ledger
 from orion.plan.catalog import Catalog
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.interruption import Interruption
-from orion.plan.relations import Query, Transient, is_stateful, scans
+from orion.plan.relations import Guarantee, Query, Transient, is_stateful, scans
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
     AssertRow,
@@ -318,7 +318,9 @@ class Engine:
                 shutil.copytree(old.job.checkpoint, job.checkpoint, dirs_exist_ok=True)
         try:
             self._letters_topic(step.query.dead_letters)
-            self._queries.start(job)
+            # One that goes on isn't new, whatever has become of its folder: its notes and its state count.
+            goes_on = step.continues and step.query.guarantee is not Guarantee.FAST
+            self._queries.start(job, new=not goes_on)
         except Exception:
             if moves or not step.continues:
                 job.forget()

@@ -46,9 +46,9 @@ class Queries:
         self._thread = threading.Thread(target=self._watch, name="orion-supervisor", daemon=True)
         self._thread.start()
 
-    def start(self, job: Job, *, paused: bool = False) -> None:
-        """Start a job. What fails at once is raised, and the job isn't kept."""
-        entry = Supervised(job, self._lag_of, gate=self._gate, new=True)
+    def start(self, job: Job, *, paused: bool = False, new: bool = True) -> None:
+        """Start a job, `new` or one that goes on. What fails at once is raised, and the job isn't kept."""
+        entry = Supervised(job, self._lag_of, gate=self._gate, new=new)
         if paused:
             entry.state = State.PAUSED
         else:

@@ -39,6 +39,7 @@ log = structlog.get_logger()
 
 _TELLS_S = 5.0
 _OPEN_S = 60.0
+_FLUSH_S = 0.5
 _ENDS_S = 30.0
 
 
@@ -142,7 +143,8 @@ class Respreading:
             for task, end in enumerate(ends):
                 writer.write(self._moved_records(rekeying, old, task, end))
             writer.write(rekeying.merge_own())
-            writer.finish()
+            while not writer.flush(_FLUSH_S):
+                self._check_wanted()
         except BaseException:
             writer.abandon()
             raise
@@ -151,8 +153,7 @@ class Respreading:
         """A task's records as they came: of those of a place, which stay in their order, the last one counts."""
         begun = self._passed
         for position, records in read_changelog(self.state.kafka, old.topic, task, 0, end):
-            if self._stopping.is_set():
-                raise StoppedEarly(f"{self.state.query.id} was stopped while its state was re-spread")
+            self._check_wanted()
             yield from rekeying.move(task, records)
             self._moved += len(records)
             self._passed = begun + position
@@ -169,9 +170,12 @@ class Respreading:
         ids = {noted.topic: noted.topic_id for noted in self.run.inputs.topics}
         for slot in range(1, state.slot_count(max(self.before.tasks, self.tasks))):
             membership.put_note(slot, LedgerNote(batch, standing, ids, self.before.name))
-        if self._stopping.is_set():
-            raise StoppedEarly(f"{state.query.id} was stopped before its state was re-spread")
+        self._check_wanted()
         membership.put_note(0, LedgerNote(batch, standing, ids, edition.name))
+
+    def _check_wanted(self) -> None:
+        if self._stopping.is_set():
+            raise StoppedEarly(f"{self.state.query.id} was stopped while its state was re-spread")
 
     def _say(self, what: str, **told: Any) -> None:
         self._told_at = time.monotonic()

@@ -61,7 +61,7 @@ class Run:
     spark: SparkSession | None = None  # whose stream it is
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
     credentials: bytes = b""  # what its workers show
-    announce: Callable[[], str | None] = lambda: None  # what to tell of it where nothing is odd
+    announce: Callable[[], str | None] = lambda: None  # what else there is to tell of it
     is_prelude: bool = False  # it ends by itself, and the job goes on in another run
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
@@ -95,7 +95,7 @@ class Run:
         found = self.watch.look(self.inputs, lambda: self.checkpoint.ahead)
         if found is not None and found.fatal:
             raise Conflict(found.code, found.message, hint=found.hint)
-        self.warning = f"{found.message} {found.hint}" if found is not None else self.announce()
+        self.warning = f"{found.message} {found.hint}" if found is not None else None
 
     def reached(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         self.membership.reached(offsets)

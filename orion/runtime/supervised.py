@@ -292,7 +292,7 @@ class Supervised:
             self.restarts,
             run.membership.group if run else None,
             progress.freshness_ms,
-            run.warning if run else None,
+            (run.warning or run.announce()) if run else None,
             progress.late,
             tuple(self.history.failures),
             tuple(self.history.restarts),
