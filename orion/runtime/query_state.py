@@ -65,7 +65,9 @@ class QueryState:
     def most_slots(self, found: Editions) -> int:
         """How many slots may be noted by a run, whatever it finds."""
         tasks = [log.partitions for logs in found.values() for log in logs.values()]
-        return self.slot_count(max([*tasks, self.query.tasks or self._widest()]))
+        if self.query.tasks or not tasks:
+            tasks.append(self.query.tasks or self._widest())
+        return self.slot_count(max(tasks))
 
     def _widest(self) -> int:
         """As many as the widest topic that is read has partitions."""

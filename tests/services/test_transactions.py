@@ -14,7 +14,7 @@ from orion.errors import Conflict
 from orion.hub import claims, transactions
 from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import LEDGER, prepare_ledger
+from orion.hub.ledger import LEDGER, LedgerNote, prepare_ledger
 from orion.hub.membership import Membership
 from orion.hub.transactions import Chunk, Intolerable, Permit, Slot
 from orion.plan.tolerance import Tolerance
@@ -102,6 +102,23 @@ def test_a_run_that_was_shut_out_writes_nothing(kafka: Kafka, topic: str, first:
         assert seen(kafka, topic) == [b"a", b"b"]
         with pytest.raises(Conflict, match="taken over"):
             first.look(20.0)
+    finally:
+        second.close()
+
+
+def test_a_note_stands_without_records_and_only_for_the_run_that_has_the_place(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    note = LedgerNote(7, ({topic: {0: (5, 5), 1: (3, 3)}},), {topic: "id"}, "0badcafe")
+    first.put_note(0, note)
+    transactions.write(permit(kafka, topic, first, tmp_path, edition="0badcafe"), Slot(1, 8), [chunk(topic, b"a")])
+    assert first.read_notes(4) == {0: note, 1: LedgerNote(8, edition="0badcafe")}
+    second = Membership(kafka, topic, [topic])
+    try:
+        second.credentials()
+        with pytest.raises(Conflict, match="taken over"):
+            first.put_note(0, LedgerNote(9, edition="zombie"))
+        assert second.read_notes(4)[0] == note
     finally:
         second.close()
 
