@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.app import Orion
 from orion.hub.changelog import ChangelogWriter
@@ -21,6 +22,7 @@ from orion.hub.kafka import Kafka
 from orion.hub.membership import Membership
 from orion.hub.records import Outgoing
 from orion.hub.writer import send_all
+from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.query_state import QueryState
 from orion.runtime.respreading import Respreading
 from tests.scenarios.conftest import Await, everything
@@ -266,6 +268,42 @@ def test_it_may_go_back_to_the_tasks_that_it_had(orion: Orion, kafka: Kafka, unt
     until(lambda: count_tasks(kafka, query) == [2], DEADLINE_S)
     (after,) = (topic.name for topic in kafka.topics() if f"-{query}-" in topic.name)
     assert (after in before) == (moment in BEFORE), "before the switch the old changelog is gone on with"
+    for sink in ("COPY", "COUNTS"):
+        orion.execute(f"TERMINATE {find_status(orion, f'{name}_{sink}').id};")
+
+
+def test_a_batch_that_is_not_done_is_done_first(
+    orion: Orion, kafka: Kafka, until: Await, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "UNDONE"
+    orion.execute(f"""
+        CREATE STREAM {name} (song STRING KEY, n INT) WITH (kafka_topic='{name}', value_format='JSON', partitions=2);
+        CREATE STREAM {name}_copy AS SELECT * FROM {name} EMIT CHANGES;
+        CREATE {COUNTS.format(name=name)}
+    """)
+    send_plays(kafka, name, range(100))
+    until(has_counted(kafka, name, 100), DEADLINE_S)
+    query = find_status(orion, f"{name}_COUNTS").id
+    orion.execute(f"PAUSE {query};")
+    commits = find_checkpoint(scratch, query) / "commits"
+    last = max(int(entry.name) for entry in commits.iterdir() if entry.name.isdecimal())
+    for entry in (commits / str(last), commits / f".{last}.crc"):
+        entry.unlink(missing_ok=True)
+    send_plays(kafka, name, range(100, 200))
+    finished: list[int] = []
+    finish = ExactLane.finish
+
+    def count_and_finish(self: ExactLane, *given: Any) -> StreamingQuery:
+        finished.append(len(self.permit.changelogs))
+        return finish(self, *given)
+
+    monkeypatch.setattr(ExactLane, "finish", count_and_finish)
+    set_tasks(orion, COUNTS.format(name=name), 3)
+    until(has_counted(kafka, name, 200), DEADLINE_S)
+    check_counts(kafka, name)
+    until(lambda: count_tasks(kafka, query) == [3], DEADLINE_S)
+    assert finished == [1]
+    assert (commits / str(last)).exists()
     for sink in ("COPY", "COUNTS"):
         orion.execute(f"TERMINATE {find_status(orion, f'{name}_{sink}').id};")
 
