@@ -152,11 +152,17 @@ def test_one_that_another_run_has_taken_the_place_of_changes_nothing(surface: Su
 
 
 def test_it_has_the_face_of_a_stream(surface: Surface, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = threading.Event()
-    monkeypatch.setattr(surface, "drop_local", lambda: held.wait(30))
+    switched, held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        switched.set()
+        held.wait(30)
+
+    monkeypatch.setattr(surface, "drop_local", hold)
     work = work_on(surface, tmp_path, 3)
     active = [work.isActive]
     work.start()
+    assert switched.wait(30)
     active.append(work.isActive)
     assert (work.status["isDataAvailable"], work.status["isTriggerActive"], work.lastProgress) == (False, False, None)
     held.set()
