@@ -77,7 +77,7 @@ class Contest:
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
         job = QueryJob(query, surroundings(stage, source, out))
         run = job.start(unheard, new=True, accept=False)
-        assert run.stream is not None
+        assert isinstance(run.stream, StreamingQuery)
         taken = self._finished(run.stream)
         run.close()
         self.check(stage.kafka, out)

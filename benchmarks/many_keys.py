@@ -46,7 +46,8 @@ class ManyKeys:
 
     @property
     def changelog(self) -> Changelog:
-        (found,) = self.job.state.find().values()
+        (edition,) = self.job.state.find().values()
+        (found,) = edition.values()
         return found
 
     def fill(self) -> None:

@@ -76,6 +76,8 @@ class FakeRun:
     idle: bool = True
     warning: str | None = None
     endless: bool = False
+    is_prelude: bool = False
+    announce: Callable[[], str | None] = lambda: None
     awaited: bool = False
     checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))
     closed: bool = False

@@ -1,16 +1,20 @@
 """Changelog topics: compacted, a partition for each task of an operator; the fold of a partition is the task's state.
 
 They are written by the slots' own transactions (orion.hub.transactions) and read when a local copy is to be made anew.
+Those of all operators of a query are an *edition*. A query begins with one that has no name; each time its state is
+spread over another number of tasks, it gets another. Names of editions are random: one that a dead or frozen server has
+left behind unfinished is never gone on with by mistake.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import KafkaError, Message, TopicPartition
 
 from orion.errors import ExternalError
 from orion.hub import topics
@@ -29,7 +33,8 @@ _CONFIG = {
     "max.message.bytes": str(128 << 20),
     "message.timestamp.after.max.ms": ANY_TIME,
 }
-_BEHIND_SERVICE = re.compile(r"(?P<query>.+)-[0-9a-f]+-(?P<operator>\d+)-changelog")
+_BEHIND_SERVICE = re.compile(r"(?P<query>.+)-[0-9a-f]+(?:_(?P<edition>[0-9a-f]+))?-(?P<operator>\d+)-changelog")
+FIRST_EDITION = ""
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 _LONGEST = 128  # of the 249 characters that a topic's name may have
 _CHUNK = 10_000
@@ -45,9 +50,19 @@ class Changelog:
     partitions: int
 
 
-def changelog_name(service: str, query: str, incarnation: str, operator: int) -> str:
+# By the edition's name: the changelogs of its operators that there are, by topic.
+Editions = Mapping[str, Mapping[str, Changelog]]
+
+
+def changelog_name(service: str, query: str, incarnation: str, operator: int, edition: str = FIRST_EDITION) -> str:
     """The topic of one operator's state. The incarnation makes it the query's own, whatever is left of the id."""
-    return f"_{service}-{write_query(query)}-{incarnation}-{operator}-changelog"
+    which = f"{incarnation}_{edition}" if edition else incarnation
+    return f"_{service}-{write_query(query)}-{which}-{operator}-changelog"
+
+
+def name_edition() -> str:
+    """A name that no edition has, nor ever had."""
+    return secrets.token_hex(4)
 
 
 def write_query(query: str) -> str:
@@ -62,18 +77,32 @@ class ChangelogName:
     topic: str
     query: str
     operator: int
+    edition: str = FIRST_EDITION
 
 
 def parse_changelog_name(service: str, topic: str) -> ChangelogName | None:
     """What a topic's name says, if it is a changelog of this service's."""
     told = _BEHIND_SERVICE.fullmatch(topic.removeprefix(f"_{service}-")) if topic.startswith(f"_{service}-") else None
-    return ChangelogName(topic, told["query"], int(told["operator"])) if told else None
+    if told is None:
+        return None
+    return ChangelogName(topic, told["query"], int(told["operator"]), told["edition"] or FIRST_EDITION)
 
 
 def find_changelogs(kafka: Kafka, names: Sequence[str]) -> dict[str, Changelog]:
     """Those of the topics that there are."""
     found = kafka.present(names)
     return {name: Changelog(name, topic.topic_id, topic.partitions) for name, topic in found.items()}
+
+
+def find_editions(kafka: Kafka, service: str, query: str, incarnation: str) -> Editions:
+    """All changelogs that there are of a query."""
+    start = f"_{service}-{write_query(query)}-{incarnation}"
+    named = (parse_changelog_name(service, one.name) for one in kafka.outlines() if one.name.startswith(start))
+    editions = {name.topic: name.edition for name in named if name is not None}
+    found: dict[str, dict[str, Changelog]] = {}
+    for topic, changelog in find_changelogs(kafka, sorted(editions)).items():
+        found.setdefault(editions[topic], {})[topic] = changelog
+    return found
 
 
 def create_changelogs(kafka: Kafka, names: Sequence[str], partitions: int) -> dict[str, Changelog]:
@@ -85,6 +114,62 @@ def create_changelogs(kafka: Kafka, names: Sequence[str], partitions: int) -> di
 def delete_changelogs(kafka: Kafka, names: Sequence[str]) -> None:
     for name in find_changelogs(kafka, names):
         kafka.delete_topic(name, missing_ok=True)
+
+
+class ChangelogWriter:
+    """Fills a changelog that nobody else writes, or reads yet: without transactions."""
+
+    def __init__(self, kafka: Kafka, topic: str) -> None:
+        self._subject = Subject(kafka.bootstrap, topic)
+        self._topic = topic
+        self._failure: KafkaError | None = None
+        self._producer = kafka.producer(
+            **{
+                "acks": "all",
+                "enable.idempotence": True,  # in order, too: the last record of a place is what counts
+                "message.timeout.ms": round(_SILENCE_S * 1000),
+                "message.max.bytes": 128 << 20,
+                "queue.buffering.max.messages": 1_000_000,
+                "linger.ms": 5,
+                "batch.size": 262_144,
+                "compression.type": "lz4",
+                "delivery.report.only.error": True,
+                "on_delivery": self._note_failure,
+            }
+        )
+
+    def _note_failure(self, error: KafkaError | None, _: Message) -> None:
+        self._failure = self._failure or error
+
+    def write(self, records: Iterable[tuple[int, bytes, bytes | None]]) -> None:
+        """Hand over records with their partitions; raises where one that was handed over before was not taken."""
+        produce, topic = self._producer.produce, self._topic
+        with translated(self._subject):
+            for partition, place, blob in records:
+                while True:
+                    try:
+                        produce(topic, blob, place, partition)
+                        break
+                    except BufferError:
+                        self._producer.poll(0.05)  # the queue is full: let it drain
+                        self._raise_failure()
+            self._producer.poll(0)
+        self._raise_failure()
+
+    def flush(self, seconds: float) -> bool:
+        """Wait for the brokers; whether they have all of it."""
+        with translated(self._subject):
+            left = self._producer.flush(seconds)
+        self._raise_failure()
+        return not left
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise translate(self._failure, self._subject)
+
+    def abandon(self) -> None:
+        """Drop what is still on its way."""
+        self._producer.purge()
 
 
 def committed_end(kafka: Kafka, topic: str, partition: int, patience_s: float = 0.0) -> int | None:

@@ -10,6 +10,8 @@ even when every disk is lost.
 A source is one scan of the statement, in the order of its plan: for each partition the first offset that the batch
 reads, and the first that it doesn't. A bare number is a note of earlier versions. Beside these a note may have
 
+    "edition":"..."          which changelogs the batch was written with (orion.hub.changelog), unless it is the first
+                             ones; that of slot 0 is what counts
     "begun":true             a sink's: the batch may have reached the other side from here on. Its slots know there, by
                              the batch's number, what they have written. A slot is a partition, and may note the
                              range of that alone
@@ -63,10 +65,12 @@ class LedgerNote:
     is_begun: bool = False  # it isn't known whether it was written as well
     feed: Mapping[str, Any] | None = None
     fast: FastEnd | None = None
+    edition: str = ""
 
     def encode(self) -> str:
         """The note as text; one that would be too long leaves the ranges out."""
         told: dict[str, object] = {"v": _FORMAT, "batch": self.batch}
+        told |= {"edition": self.edition} if self.edition else {}
         if self.is_begun:
             told["begun"] = True
         if self.fast is not None:
@@ -89,14 +93,16 @@ def parse_note(text: str) -> LedgerNote:
     told = json.loads(text)
     if isinstance(told, int):
         return LedgerNote(told)
+    edition = told.get("edition", "")
     if told["v"] != _FORMAT:
-        return LedgerNote(told["batch"])
+        return LedgerNote(told["batch"], edition=edition)
     sources = tuple(
         {topic: {int(part): (first, end) for part, (first, end) in ranges.items()} for topic, ranges in source.items()}
         for source in told.get("sources", ())
     )
     fast = FastEnd(told["fast"]["ended"], told["fast"]["partitions"]) if "fast" in told else None
-    return LedgerNote(told["batch"], sources, told.get("ids", {}), told.get("begun", False), told.get("feed"), fast)
+    is_begun, feed = told.get("begun", False), told.get("feed")
+    return LedgerNote(told["batch"], sources, told.get("ids", {}), is_begun, feed, fast, edition)
 
 
 def narrow_ranges(sources: tuple[Ranges, ...], slot: int) -> tuple[Ranges, ...]:

@@ -35,6 +35,7 @@ _JOIN_S = 60.0
 # As long as a transaction may stay open: after that the broker ends it, and the question is answered.
 TRANSACTION_S = 300.0
 _SHUT_OUT = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID)
+_REFUSED = (*_SHUT_OUT, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION)
 _SETTINGS = {
     "session.timeout.ms": 45_000,
     # It reads nothing, so it needn't come by to show that it reads.
@@ -157,18 +158,25 @@ class Membership:
             self._consumer.commit(offsets=places, asynchronous=False)
 
     def leave_notes(self, notes: Mapping[int, LedgerNote]) -> None:
-        """Note something for slots, all at once; raises Conflict when another run has taken over."""
+        """Note something for slots, all at once and without any records. It stands when this returns, and doesn't where
+        it raises taken_over: by then another run has the place."""
         self.credentials()
-        with translated(self._subject):
-            try:
-                places = [slot_place(slot, note.encode()) for slot, note in notes.items()]
-                self._consumer.commit(offsets=places, asynchronous=False)
-            except KafkaException as error:
-                if error.args[0].code() not in _SHUT_OUT:
-                    raise
+        try:
+            places = [slot_place(slot, note.encode()) for slot, note in notes.items()]
+            told = self._consumer.commit(offsets=places, asynchronous=False)
+            # What is wrong with a partition is told beside it.
+            error = next((place.error for place in told or () if place.error is not None), None)
+            if error is not None:
+                raise KafkaException(error)
+        except KafkaException as error:
+            if error.args[0].code() in _SHUT_OUT:
                 with self._lock:
                     self._lost = self._shut_out()
                 raise self._lost from error
+            if error.args[0].code() in _REFUSED:
+                raise taken_over(self.group) from error
+            with translated(self._subject):
+                raise
 
     def reached(self, offsets: Mapping[str, Mapping[int, int]], note: LedgerNote | None = None) -> None:
         """Show how far the query is: for people, and for a run that finds no checkpoint. A note goes with it."""

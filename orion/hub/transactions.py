@@ -70,6 +70,7 @@ class Permit:
     topic: str  # where results go; none of a sink's, whose slots are partitions of its topic
     letters: str  # where dead letters go
     changelogs: tuple[str, ...] = ()  # where changes of state go, by operator
+    edition: str = ""  # of those
     checkpoint: Path | None = None  # where batches are planned, if that tells which offsets they read
     topic_ids: tuple[tuple[str, str], ...] = ()  # of the topics that are read
     limit: int = 0  # the largest record that the results' topic takes; 0: any
@@ -177,7 +178,9 @@ def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterabl
 
 def _note(producer: Producer, permit: Permit, slot: Slot, *, is_begun: bool = False) -> None:
     sources = slot.sources if permit.topic else narrow_ranges(slot.sources, slot.number)
-    note = LedgerNote(slot.batch, sources, dict(permit.topic_ids), is_begun, slot.feed)
+    note = LedgerNote(
+        slot.batch, sources, dict(permit.topic_ids), is_begun=is_begun, feed=slot.feed, edition=permit.edition
+    )
     with _ending(_NOTE_S + _HANGS_S):
         producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
 

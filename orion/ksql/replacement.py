@@ -2,7 +2,8 @@
 
 A source keeps its kind, its key, its topic and its formats; columns are only added, at the end. A query that keeps no
 state goes on from where the old one is, under the same id. One that keeps state starts from the beginning: its state
-lies in changelog topics that belong to the old meaning, and doesn't fit another one.
+lies in changelog topics that belong to the old meaning, and doesn't fit another one. The same statement with another
+number of tasks is the same query: its state is re-spread.
 """
 
 from __future__ import annotations
@@ -41,8 +42,11 @@ def by_query(old: Source, query: Query, context: Context, span: Span) -> tuple[S
     same_id = replace(query, id=running.id, sink=replace(query.sink, query_id=running.id))
     stateful = is_stateful(running.relation) or is_stateful(query.relation)
     same = fingerprint(running) == fingerprint(same_id)
-    if same:  # it keeps its checkpoint, whatever an older Orion has called that, and its state where it lies
-        same_id = replace(same_id, incarnation=running.incarnation, by_partitioner=running.by_partitioner)
+    if same:  # it keeps its checkpoint, whatever an older Orion has called that, its state where it lies, and its tasks
+        # unless told otherwise
+        tasks = query.tasks or running.tasks
+        placing = running.by_partitioner
+        same_id = replace(same_id, incarnation=running.incarnation, by_partitioner=placing, tasks=tasks)
     if same or not stateful:
         return (DefineSource(same_id.sink, "replaced"), ReplaceQuery(running.id, same_id, continues=True))
     if query.sink.kind is Kind.STREAM:

@@ -100,7 +100,8 @@ def _step(step: Step) -> Iterator[str]:
             yield from _query(query)
         case ReplaceQuery(old, query, continues):
             how = " and go on from where it is" if continues else ", delete its checkpoint and start from the beginning"
-            yield f"stop {old}{how}"
+            over = f", over {query.tasks} tasks" if continues and query.tasks and is_stateful(query.relation) else ""
+            yield f"stop {old}{how}{over}"
             yield from _query(query)
         case StopQuery(name):
             yield f"terminate {name} and delete its checkpoint"

@@ -1,4 +1,5 @@
 """A hash of what a query means. A comment or a line break changes nothing; an expression, a column or a format does.
+Over how many tasks it is spread is no part of that.
 
 It compares two queries that are at hand, both hashed by the code that runs. Another version may hash otherwise, so it
 is no name for anything that stays: a query's checkpoint lies under its `incarnation`, which is journaled.
@@ -16,12 +17,12 @@ from orion.plan.sources import Source
 
 
 def fingerprint(query: Query) -> str:
-    return hash_meaning(query.relation, query.sink, query.tasks)
+    return hash_meaning(query.relation, query.sink)
 
 
-def hash_meaning(relation: Relation, sink: Source, tasks: int) -> str:
+def hash_meaning(relation: Relation, sink: Source) -> str:
     """The fingerprint of the query that they would make."""
-    means = dumps(_bare(relation)) + dumps(_bare(sink)) + str(tasks)
+    means = dumps(_bare(relation)) + dumps(_bare(sink))
     return hashlib.sha256(means.encode()).hexdigest()[:16]
 
 

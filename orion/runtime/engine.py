@@ -28,7 +28,7 @@ from orion.hub.ledger import prepare_ledger
 from orion.plan.catalog import Catalog
 from orion.plan.definitions import CustomType, PythonFunction
 from orion.plan.interruption import Interruption
-from orion.plan.relations import Query, Transient, scans
+from orion.plan.relations import Guarantee, Query, Transient, is_stateful, scans
 from orion.plan.sources import Connector, Source
 from orion.plan.steps import (
     AssertRow,
@@ -306,6 +306,8 @@ class Engine:
 
     def _replace(self, step: ReplaceQuery) -> str:
         """Stop a query and start the one in its place. One that can't start leaves the old one running."""
+        if step.continues and self._changes_tasks(step.query):
+            return self._change_tasks(step.query)
         old = self._queries.get(step.id)
         job = QueryJob(step.query, self._around(dict(step.query.properties), step.query.profile))
         moves = step.continues and old is not None and old.job.checkpoint != job.checkpoint
@@ -316,7 +318,9 @@ class Engine:
                 shutil.copytree(old.job.checkpoint, job.checkpoint, dirs_exist_ok=True)
         try:
             self._letters_topic(step.query.dead_letters)
-            self._queries.start(job)
+            # One that goes on isn't new, whatever has become of its folder: its notes and its state count.
+            goes_on = step.continues and step.query.guarantee is not Guarantee.FAST
+            self._queries.start(job, new=not goes_on)
         except Exception:
             if moves or not step.continues:
                 job.forget()
@@ -331,6 +335,18 @@ class Engine:
             old.job.forget()
         how = "goes on from where it was" if step.continues else "starts from the beginning: its state is made anew"
         return f"Query {step.query.id} {how}."
+
+    def _changes_tasks(self, query: Query) -> bool:
+        known = self.catalog.queries.get(query.id)
+        return known is not None and is_stateful(query.relation) and known.tasks != query.tasks
+
+    def _change_tasks(self, query: Query) -> str:
+        """Have a query go on over another number of tasks. The journal says what is wanted, and each start of the query
+        sees to it: whoever ends it on the way only has it begin again."""
+        self._letters_topic(query.dead_letters)
+        self.catalog = self._journal.put(self.catalog, query)
+        self._queries.exchange(QueryJob(query, self._around(dict(query.properties), query.profile)))
+        return f"Query {query.id} goes on from where it was, over {query.tasks} tasks."
 
     # ---- functions in Python -----------------------------------------------------------------------------------
 

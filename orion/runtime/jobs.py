@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orion import profiles
 from orion.errors import ExternalError
+from orion.hub.changelog import FIRST_EDITION, Editions
 from orion.hub.client_settings import translated_settings
 from orion.hub.transactions import Permit
 from orion.plan.partitions import bonds
@@ -24,7 +25,8 @@ from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, find_written
-from orion.runtime.query_state import QueryState
+from orion.runtime.query_state import QueryState, StateEdition
+from orion.runtime.respreading import Respreading
 from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
@@ -51,6 +53,7 @@ class Surroundings:
         """What the workers of a run need to write, once it is a member."""
         on = self.grounds
         run.credentials = run.membership.credentials()
+        notes = run.membership.read_notes(run.slots)
         return Permit(
             on.kafka.bootstrap,
             run.membership.group,
@@ -60,7 +63,8 @@ class Surroundings:
             topic,
             letters,
             limit=on.kafka.record_limit(topic) if topic else 0,
-            done=tuple(run.membership.written(run.slots).items()),
+            edition=notes[0].edition if 0 in notes else FIRST_EDITION,
+            done=tuple((slot, note.batch) for slot, note in notes.items()),
             tolerance=run.tolerance,
             topic_ids=tuple((noted.topic, noted.topic_id) for noted in run.inputs.topics),
         )
@@ -123,32 +127,64 @@ class QueryJob:
         )
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
-        around, stateful = self.around, is_stateful(self.query.relation)
-        tasks = self.state.task_count(self.state.find()) if stateful else 0
-        standing = self.standing(self.state.slot_count(tasks) if stateful else None)
-        run = around.begin(standing, new=new, accept=accept)
+        stateful = is_stateful(self.query.relation)
+        found = self.state.find() if stateful else {}
+        standing = self.standing(self.state.most_slots(found) if stateful else None)
+        run = self.around.begin(standing, new=new, accept=accept)
         run.tolerance = Tolerance.parse(self.query.tolerance)
         try:
-            query = around.schemas.bound(self.query)
-            source = around.source.over(run.inputs)
-            if query.guarantee is Guarantee.FAST:
-                return around.started(run, standing, self._start_fast(query, source, run))
-            permit = replace(around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
-            begun = run.checkpoint.last_planned is not None
-            spread = self.state.prepare(tasks, dict(permit.done), begun=begun) if stateful else None
-            if spread is not None and spread.context is not None:
-                permit = replace(permit, changelogs=tuple(log.topic for log in spread.context.changelogs))
-                run.restore = RestoreWatch.over(self.id, spread.context)
-            frame = outgoing(query, source.reader_of(query.relation), self._seen(query, run), spread)
-            if query.profile:
-                settings = translated_settings(profiles.of(query.profile).lane_settings())
-                permit = replace(permit, settings=tuple(settings.items()), kind=query.profile)
-            lane = ExactLane(permit, around.trigger_ms)
-            stream = lane.start(frame, self.id, self.checkpoint)
-            return around.started(run, standing, stream)
+            if self.query.guarantee is Guarantee.FAST:
+                query = self.around.schemas.bound(self.query)
+                stream: StreamingQuery | None = self._start_fast(query, self.around.source.over(run.inputs), run)
+            else:
+                stream = self._start_exact(run, found if stateful else None)
+            return run if stream is None else self.around.started(run, standing, stream)
         except BaseException:
             run.close()
             raise
+
+    def _start_exact(self, run: Run, found: Editions | None) -> StreamingQuery | None:
+        """Start what the run is for; None: that is no stream of Spark's. `found` has the changelogs of a query with
+        state."""
+        query = self.around.schemas.bound(self.query)
+        # Asked before this run has given its own name.
+        forgotten = bool((found or {}).keys() - {FIRST_EDITION}) and not run.membership.has_earlier_run()
+        permit = self._permit(run, query)
+        edition = None if found is None else self._stand(run, permit, found, forgotten=forgotten)
+        if edition is not None:
+            logs = tuple(log.topic for log in edition.changelogs)
+            permit = replace(permit, changelogs=logs, edition=edition.name)
+        spread = None if edition is None else self.state.spread(edition, permit.done)
+        if spread is not None and spread.context is not None:
+            run.restore = RestoreWatch.over(self.id, spread.context)
+        read = self.around.source.over(run.inputs).reader_of(query.relation)
+        frame = outgoing(query, read, self._seen(query, run), spread)
+        lane = ExactLane(permit, self.around.trigger_ms)
+        if edition is None or spread is None or query.tasks in (0, edition.tasks):
+            return lane.start(frame, self.id, self.checkpoint)
+        run.is_prelude = True
+        if run.checkpoint.last_planned != run.checkpoint.last_committed:
+            return lane.finish(frame, self.id, self.checkpoint)
+        work = Respreading(run, self.state, spread, edition, query.tasks)
+        run.stream, run.announce = work.start(), work.describe
+        return None
+
+    def _permit(self, run: Run, query: Query) -> Permit:
+        permit = replace(self.around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
+        if not query.profile:
+            return permit
+        settings = translated_settings(profiles.of(query.profile).lane_settings())
+        return replace(permit, settings=tuple(settings.items()), kind=query.profile)
+
+    def _stand(self, run: Run, permit: Permit, found: Editions, *, forgotten: bool) -> StateEdition:
+        """The changelogs that the run goes on with; what was left behind beside them is removed."""
+        begun = run.checkpoint.last_planned is not None or any(batch >= 0 for _, batch in permit.done)
+        told = None if forgotten and not permit.edition else permit.edition
+        edition = self.state.stand(found, told, begun=begun)
+        if self.state.slot_count(edition.tasks) > run.slots:
+            raise ExternalError("STATE_MOVED", f"The state of {self.id} was just spread anew.", retry_after=1.0)
+        self.state.remove_others(found, edition)
+        return edition
 
     def _start_fast(self, query: Query, source: KafkaSource, run: Run) -> StreamingQuery:
         """The run is a member of the query's group, as an exact one is, and shows there how far it is."""

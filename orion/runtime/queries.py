@@ -46,9 +46,9 @@ class Queries:
         self._thread = threading.Thread(target=self._watch, name="orion-supervisor", daemon=True)
         self._thread.start()
 
-    def start(self, job: Job, *, paused: bool = False) -> None:
-        """Start a job. What fails at once is raised, and the job isn't kept."""
-        entry = Supervised(job, self._lag_of, gate=self._gate, new=True)
+    def start(self, job: Job, *, paused: bool = False, new: bool = True) -> None:
+        """Start a job, `new` or one that goes on. What fails at once is raised, and the job isn't kept."""
+        entry = Supervised(job, self._lag_of, gate=self._gate, new=new)
         if paused:
             entry.state = State.PAUSED
         else:
@@ -94,6 +94,11 @@ class Queries:
             entry.stop(State.RESTARTING)
             entry.job = job or entry.job
             entry.look()  # by itself: whoever asks for it wants to see what came of it
+
+    def exchange(self, job: Job) -> None:
+        """Stop a job and have another one of its id started, in its turn. Answers when the old one writes nothing any
+        more; what fails is shown as its state, and tried again."""
+        self._running[job.id].exchange(job, self._grace_s)
 
     def remove(self, job_id: str, *, keep: bool = False) -> None:
         """Stop for good: the checkpoint goes too, unless another job is to go on from it."""

@@ -8,11 +8,11 @@ more once the server is about to stop.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
 from orion.hub.ledger import FastEnd, LedgerNote, narrow_ranges
@@ -36,6 +36,23 @@ _DRAINED = "the server is stopping: this batch is left for its next start"
 _NO_INPUTS = Inputs("", ())
 
 
+class Stream(Protocol):
+    """What a supervisor watches, by Spark's names: a stream of Spark's, or work that comes before one."""
+
+    @property
+    def isActive(self) -> bool: ...
+    @property
+    def runId(self) -> str: ...
+    @property
+    def lastProgress(self) -> Any: ...
+    @property
+    def recentProgress(self) -> Sequence[Any]: ...
+    @property
+    def status(self) -> dict[str, Any]: ...
+    def exception(self) -> BaseException | None: ...
+    def stop(self) -> None: ...
+
+
 @dataclass
 class Run:
     membership: Membership
@@ -43,11 +60,13 @@ class Run:
     checkpoint: Checkpoint
     watch: Watch
     inputs: Inputs = _NO_INPUTS
-    stream: StreamingQuery | None = None
+    stream: Stream | None = None
     spark: SparkSession | None = None  # whose stream it is
     warning: str | None = None  # what is odd about its topics, and doesn't stop it
     credentials: bytes = b""  # what its workers show
     outputs: int = 0  # of the fast lane: the partitions of what it writes
+    announce: Callable[[], str | None] = lambda: None  # what else there is to tell of it
+    is_prelude: bool = False  # it ends by itself, and the job goes on in another run
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
     restore: RestoreWatch | None = None  # of one with state

@@ -67,7 +67,7 @@ def _write_files_in_java(session: SparkSession) -> None:
     in the running JVM, as Spark looks for it before it has its own jars, and the one that was opened before is let go.
     """
     jvm: Any = session._jvm
-    hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]
+    hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()
     if hadoop.get("fs.file.impl") != _LOCAL_FILES:
         jvm.org.apache.hadoop.fs.FileSystem.getLocal(hadoop).close()
         hadoop.set("fs.file.impl", _LOCAL_FILES)

@@ -18,7 +18,7 @@ import structlog
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import Ranges, prepare_ledger
+from orion.hub.ledger import LedgerNote, Ranges, prepare_ledger
 from orion.hub.membership import Membership
 from orion.plan.partitions import Bond
 from orion.runtime.checkpoint import Checkpoint, Distrust, Identity, sweep
@@ -109,11 +109,11 @@ class Grounds:
             # One elsewhere may write on until this one has its place: only then its notes are the last.
             run.membership.credentials()
         try:
-            self._check(run.checkpoint, run.membership.read_notes(run.slots))
+            self._check(run.checkpoint, _of_batches(run.membership.read_notes(run.slots)))
             return None
         except Distrust as damage:
             if new:  # what somebody else has left there
-                return self._begin_anew(standing, run, seen, str(damage))
+                return self._begin_anew(standing, run, seen, str(damage), new=True)
             return self._make_anew(standing, run, seen, (str(damage), has_earlier_run))
 
     def _stand_new(self, standing: Standing, run: Run, seen: Seen) -> tuple[Input, ...] | None:
@@ -142,7 +142,7 @@ class Grounds:
         `why`: what is wrong with it, and whether the group knows of an earlier run.
         """
         damage, has_earlier_run = why
-        notes = run.membership.read_notes(run.slots)
+        notes = _of_batches(run.membership.read_notes(run.slots))
         reached = run.membership.read_offsets(_partitions(seen))
         plan = _find_plan(standing, notes, reached)
         if isinstance(plan, BatchPlan):
@@ -152,9 +152,12 @@ class Grounds:
             raise self._position_lost(standing, damage)
         return self._begin_anew(standing, run, seen, damage)  # no batch was done, or it knows by itself
 
-    def _begin_anew(self, standing: Standing, run: Run, seen: Seen, damage: str) -> tuple[Input, ...]:
+    def _begin_anew(
+        self, standing: Standing, run: Run, seen: Seen, damage: str, *, new: bool = False
+    ) -> tuple[Input, ...]:
         notes = run.membership.read_notes(run.slots)
-        if of_batches := [slot for slot, note in notes.items() if note.fast is None]:
+        gone = notes if new else _of_batches(notes)
+        if of_batches := [slot for slot, note in gone.items() if note.fast is None]:
             run.membership.forget(of_batches)
         shutil.rmtree(standing.checkpoint, ignore_errors=True)
         log.info("checkpoint begun anew", query=standing.job, reason=damage)
@@ -226,6 +229,11 @@ def _agree(planned: tuple[Ranges, ...], noted: tuple[Ranges, ...]) -> bool:
     both = zip(planned, noted, strict=False)
     pairs = ((source.get(topic, {}), ranges) for source, told in both for topic, ranges in told.items())
     return all(there.get(part) == at for there, ranges in pairs for part, at in ranges.items())
+
+
+def _of_batches(notes: Mapping[int, LedgerNote]) -> dict[int, LedgerNote]:
+    """Without those of a query whose state was re-spread before its first batch."""
+    return {slot: note for slot, note in notes.items() if note.batch >= 0 or note.fast is not None}
 
 
 def _partitions(seen: Seen) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 from py4j.protocol import Py4JError
+from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
 from orion.runtime.failures import WORKER_GONE, Cause, Failure, FailureHistory, cause_of
@@ -107,9 +108,17 @@ class Supervised:
         self._end(run)
         if final is not None:
             self._broken(final)
+        elif failure is None and run.is_prelude:
+            self._begin_anew()
         else:
             self._question = str(failure)
             self._ask(_reason(failure))
+
+    def _begin_anew(self) -> None:
+        """To be started in its turn, as one that has not been tried yet."""
+        self.gate.leave(self.job.id)
+        self.state, self.error = State.STARTING, None
+        self._started_at = self._retry_at = 0.0
 
     def _believe(self, run: Run) -> None:
         """A run is running once it shows it: after a failure by a batch that has ended, else by one that has begun."""
@@ -234,6 +243,13 @@ class Supervised:
                     run.await_tasks()
             self.stop(State.PAUSED)
 
+    def exchange(self, job: Job, grace_s: float) -> None:
+        """Stop once the batch under way has ended, and have another job started in this one's place, in its turn."""
+        self.pause(grace_s)
+        with self.lock:
+            self.job, self.new, self._wait_s = job, False, _FIRST_WAIT_S
+            self._begin_anew()
+
     def retry_now(self) -> None:
         """Try again without waiting any longer."""
         with self.lock:
@@ -254,7 +270,7 @@ class Supervised:
     def spark_plan(self) -> str | None:
         """Spark's own words for the last batch, if there was one."""
         run = self.run
-        if run is None or run.stream is None:
+        if run is None or not isinstance(run.stream, StreamingQuery):
             return None
         with suppress(Py4JError, ConnectionError):
             plan = run.stream._jsq.explainInternal(False)  # what `explain` prints
@@ -283,7 +299,7 @@ class Supervised:
             self.restarts,
             run.membership.group if run else None,
             progress.freshness_ms,
-            run.warning if run else None,
+            (run.warning or run.announce()) if run else None,
             progress.late,
             tuple(self.history.failures),
             tuple(self.history.restarts),

@@ -120,8 +120,9 @@ class Server:
         if self._process is not None:
             self._process.wait(20)
 
-    def sql(self, text: str, timeout: float = 60.0) -> list[dict[str, Any]]:
-        answer = httpx.post(f"{self.url}/ksql", json={"ksql": text}, timeout=timeout)
+    def sql(self, text: str, timeout: float = 60.0, properties: dict[str, str] | None = None) -> list[dict[str, Any]]:
+        asked = {"ksql": text, "streamsProperties": properties or {}}
+        answer = httpx.post(f"{self.url}/ksql", json=asked, timeout=timeout)
         assert answer.status_code == 200, f"{text} was answered: {answer.text}"
         told: list[dict[str, Any]] = answer.json()
         return told

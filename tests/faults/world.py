@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +31,7 @@ CREATE TABLE {w}_minutes AS SELECT k, COUNT(*) AS n FROM {w}_events
   WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY k EMIT CHANGES;
 CREATE SINK CONNECTOR {w}_lake WITH ('connector.class'='delta', 'topics'='{W}_CLEAN', 'path'='{lake}');
 """
+_MADE = re.compile(r"CREATE (?P<statement>(?:STREAM|TABLE) (?P<sink>\w+) AS .*)", re.DOTALL)
 _WARM_UP = 100
 _LARGEST = "10000000"
 
@@ -87,6 +89,13 @@ class World:
 
     def checkpoint(self, sink: str) -> Checkpoint:
         return checkpoints.of_query(self.server.data, self.ids[sink])
+
+    def replace(self, sink: str, properties: dict[str, str]) -> None:
+        """Run a query's own statement again, as CREATE OR REPLACE."""
+        script = SCRIPT.format(w=self.names.world, W=self.names.world.upper(), lake=self.lake)
+        made = (_MADE.fullmatch(text.strip()) for text in script.split(";"))
+        statement = next(one["statement"] for one in made if one is not None and one["sink"].upper() == sink)
+        self.server.sql(f"CREATE OR REPLACE {statement};", 120, properties)
 
     def cut_off(self) -> None:
         """The server has just ended: every batch that has begun and isn't done will be done again."""

@@ -91,11 +91,24 @@ CREATE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
 CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n  /* as before */ FROM s GROUP BY k;
 
+-- So it does with another number of tasks: its state is re-spread.
+-- with: orion.tasks=3
+-- plan:
+--   replace by table COUNTS over topic COUNTS (key KAFKA, value JSON): K VARCHAR(STRING) PRIMARY KEY, N BIGINT
+--   stop CTAS_COUNTS_7 and go on from where it is, over 3 tasks
+--   query CTAS_COUNTS_7 (stateful, exactly once) -> topic COUNTS, dead letters dlq.COUNTS
+--     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
+--     aggregate K, COUNT(*) AS N
+--       by K
+--       operator tasks: a batch's rows folded together
+--       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
+CREATE OR REPLACE TABLE counts AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
+
 -- One that keeps state starts anew, under another id.
 -- plan:
 --   replace by table COUNTS over topic COUNTS (key KAFKA, value JSON): K VARCHAR(STRING) PRIMARY KEY, N BIGINT, MOST INTEGER
 --   stop CTAS_COUNTS_7, delete its checkpoint and start from the beginning
---   query CTAS_COUNTS_11 (stateful, exactly once) -> topic COUNTS, dead letters dlq.COUNTS
+--   query CTAS_COUNTS_13 (stateful, exactly once) -> topic COUNTS, dead letters dlq.COUNTS
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; not fast: it keeps state
 --     aggregate K, COUNT(*) AS N, MAX(V) AS MOST
 --       by K
@@ -113,7 +126,7 @@ TERMINATE CSAS_O_3;
 -- The topic of a query that was terminated goes on with a new one.
 -- plan:
 --   replace by stream O over topic O (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)
---   query CSAS_O_14 (stateless, exactly once) -> topic O, dead letters dlq.O
+--   query CSAS_O_16 (stateless, exactly once) -> topic O, dead letters dlq.O
 --     lane exact: a row waits for its micro-batch, a batch is a transaction for each partition; fast is possible
 --     project K, V, W
 --       scan stream S over topic s (key KAFKA, value JSON): K VARCHAR(STRING) KEY, V INTEGER, W VARCHAR(STRING)

@@ -153,6 +153,23 @@ def test_a_run_that_was_shut_out_writes_nothing(kafka: Kafka, topic: str, first:
         second.close()
 
 
+def test_a_note_stands_without_records_and_only_for_the_run_that_has_the_place(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    note = LedgerNote(7, ({topic: {0: (5, 5), 1: (3, 3)}},), {topic: "id"}, edition="0badcafe")
+    first.leave_notes({0: note})
+    transactions.write(permit(kafka, topic, first, tmp_path, edition="0badcafe"), Slot(1, 8), [chunk(topic, b"a")])
+    assert first.read_notes(4) == {0: note, 1: LedgerNote(8, edition="0badcafe")}
+    second = Membership(kafka, topic, [topic])
+    try:
+        second.credentials()
+        with pytest.raises(Conflict, match="taken over"):
+            first.leave_notes({0: LedgerNote(9, edition="zombie")})
+        assert second.read_notes(4)[0] == note
+    finally:
+        second.close()
+
+
 def test_a_record_that_its_topic_does_not_take_is_a_dead_letter(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path
 ) -> None:

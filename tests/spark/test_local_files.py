@@ -18,4 +18,4 @@ def test_files_are_made_without_other_processes_and_have_their_checksums(spark: 
     assert (tmp_path / ".file.crc").exists()
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
     # What other parts of Hadoop take for granted, s3a among them.
-    assert jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration()) is not None  # type: ignore[union-attr]
+    assert jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration()) is not None

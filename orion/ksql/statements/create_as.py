@@ -59,7 +59,7 @@ class CreateAs:
             sink = replace(sink, headed=True)
         query = Query(
             query_id,
-            hash_meaning(relation, sink, context.tasks),
+            hash_meaning(relation, sink),
             relation,
             sink,
             analysed.sources,

@@ -115,7 +115,7 @@ class InsertSelect:
         profile = lanes.profile(written, context)
         query = Query(
             query_id,
-            hash_meaning(relation, sink, context.tasks),
+            hash_meaning(relation, sink),
             relation,
             sink,
             analysed.sources,

@@ -21,6 +21,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from orion.hub import transactions
@@ -56,9 +57,16 @@ class ExactLane:
 
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start writing a frame of rows.OUTGOING."""
-        tally = _tallied(simplified(_sent(frame)), self.permit, None)
         trigger = f"{self.trigger_ms} milliseconds"
-        return writer(counted(tally), name, checkpoint).format("noop").trigger(processingTime=trigger).start()
+        return self._writer(frame, name, checkpoint).trigger(processingTime=trigger).start()
+
+    def finish(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
+        """Start doing the batch that was planned and isn't done, and no other: the stream then ends by itself."""
+        return self._writer(frame, name, checkpoint).trigger(once=True).start()
+
+    def _writer(self, frame: DataFrame, name: str, checkpoint: Path) -> DataStreamWriter:
+        tally = _tallied(simplified(_sent(frame)), self.permit, None)
+        return writer(counted(tally), name, checkpoint).format("noop")
 
 
 def counted(tally: DataFrame) -> DataFrame:

@@ -21,6 +21,7 @@ from orion.plan.sources import Window, WindowKind
 from orion.runtime.operators.late import reason
 from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
 from orion.runtime.operators.values import reader, writer
+from orion.runtime.state.places import StatePlace
 from orion.runtime.state.state import TaskState
 
 # Which way a row goes: it gives to its group, takes back what an earlier one gave, or both in one step.
@@ -274,6 +275,10 @@ class Aggregator(Operator):
         after = (before or nothing) if folded is None else self.results_of(folded)
         values = (*bounds, before is not None, folded is not None, *after)
         return OutputRow(key, time, (*values, *(before or nothing)) if self.how.tells_before else values)
+
+    def row_key(self, place: StatePlace) -> bytes:
+        in_window = self.window is not None and place.member is None
+        return split_window_key(place.key)[1] if in_window else place.key
 
     def results_of(self, folded: list[Any]) -> list[Any]:
         return [call.result_of(one) for call, one in zip(self.calls, folded, strict=True)]

@@ -13,6 +13,7 @@ from typing import Any
 
 from orion.plan.relations import JoinType, Within
 from orion.runtime.operators.tasks import InputRow, Operator, OutputRow
+from orion.runtime.state.places import StatePlace
 from orion.runtime.state.state import TaskState
 
 LEFT, RIGHT = 0, 1
@@ -114,6 +115,13 @@ class StreamStream(Operator):
     def _oldest(self, state: TaskState, side: int) -> int:
         """The time from which on a side's rows find partners. Those before it may be there a while longer."""
         return int((state.get(_TIMES) or [-1, -1])[side]) - self._kept_ms() + 1
+
+    def row_key(self, place: StatePlace) -> bytes | None:
+        return None if place == StatePlace(_TIMES) else place.key
+
+    def merge_own(self, values: list[Any]) -> Any:
+        """Of each side how far it has come in the task where it is furthest."""
+        return [max(times) for times in zip(*values, strict=True)]
 
 
 _TIMES = b""

@@ -13,6 +13,7 @@ from orion.runtime.operators import late
 from orion.runtime.operators.late_count import count_late_rows
 from orion.runtime.operators.spread import KEY, TIME, Spread, arriving, kept
 from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
+from orion.runtime.state.places import StatePlace
 from orion.runtime.state.state import TaskState
 from orion.schema import quote
 
@@ -64,6 +65,9 @@ class First(Operator):
             return
         state.put(place, True, closes)
         yield OutputRow(row.key, row.time, (row.row, False))
+
+    def row_key(self, place: StatePlace) -> bytes:
+        return place.key[:-8]  # behind it stands the window's start
 
 
 def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:

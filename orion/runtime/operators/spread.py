@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -47,15 +47,15 @@ Batches = Iterator[pa.RecordBatch]
 class Spread:
     """How a statement's operators run: over how many tasks, and where their state is. Gives them their numbers.
 
-    Fixed for the life of a query: its state lies with its tasks. Without a `context` state lives for one batch.
-    `by_partitioner`: keys go to tasks as Kafka puts them in partitions, where it is known how that would be.
+    State lies with the tasks: another number takes `orion.runtime.respreading`. Without a `context` state lives for one
+    batch. `by_partitioner`: keys go to tasks as Kafka puts them in partitions, where it is known how that would be.
     """
 
     tasks: int
     context: StateContext | None = None
     by_partitioner: bool = True
+    operators: list[Operator] = field(default_factory=list)  # by number
     placed: list[Scalar | None] = field(default_factory=list)  # by operator: of which type keys are that go so
-    _numbers: Iterator[int] = field(default_factory=count)
 
     def apply(
         self, frame: DataFrame, operator: Operator, output: Mapping[str, str], placed: Scalar | None = None
@@ -70,7 +70,8 @@ class Spread:
         columns |= {LATE: "BIGINT"} if operator.tells_late else {}
         schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
         assert isinstance(schema, StructType)
-        task = OperatorTask(operator, next(self._numbers), to_arrow_schema(schema, timezone="UTC"), self.context)
+        task = OperatorTask(operator, len(self.operators), to_arrow_schema(schema, timezone="UTC"), self.context)
+        self.operators.append(operator)
         self.placed.append(placed if self.by_partitioner else None)
         return self._spread(frame, self.placed[-1]).mapInArrow(task.run_batch, schema)
 

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from orion.runtime.state.places import StatePlace
 from orion.runtime.state.state import TaskState
 
 
@@ -55,6 +56,16 @@ class Operator:
     def end(self, state: TaskState) -> Iterator[OutputRow]:
         """After the last row of a batch; most have told everything by then."""
         return iter(())
+
+    # Where a record belongs when the number of tasks changes (see `rekeying`).
+
+    def row_key(self, place: StatePlace) -> bytes | None:
+        """The key of the rows that a record is kept for; None: it is the task's own, whatever the key."""
+        return place.key
+
+    def merge_own(self, values: list[Any]) -> Any:
+        """What a task begins with that takes over keys of several, which have these for one of their own records."""
+        raise NotImplementedError
 
 
 def run_rows(operator: Operator, arrived: Iterable[InputRow], state: TaskState) -> Iterator[tuple[bytes, OutputRow]]:

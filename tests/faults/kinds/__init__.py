@@ -17,6 +17,7 @@ from tests.faults.kinds.poison import FarFuture, HugePoison, PoisonBurst
 from tests.faults.kinds.servers import SecondServerOnCopy, SecondServerOnFolder, ServerFrozen, ZombieServer
 from tests.faults.kinds.sink import SinkDown
 from tests.faults.kinds.store import StoreLost, StoreOfAnotherTime, StoreTruncated
+from tests.faults.kinds.tasks import KilledWhileRespreading, TasksRespread
 from tests.faults.kinds.transaction import InputTransactionHung
 from tests.faults.kinds.worker import WorkerFrozen, WorkerKilled
 
@@ -50,5 +51,7 @@ FAULTS: dict[str, type[Fault]] = {
         StoreOfAnotherTime,
         DiskFull,
         InputTransactionHung,
+        TasksRespread,
+        KilledWhileRespreading,
     )
 }

@@ -96,18 +96,17 @@ def test_when_changes_are_told_and_groups_forgotten_is_meaning() -> None:
     assert len({fingerprint(replace(one, relation=relation)) for relation in (made, *others)}) == 4
 
 
-def test_the_number_of_tasks_is_meaning_and_none_said_is_one_of_its_own() -> None:
+def test_the_number_of_tasks_is_no_meaning() -> None:
     one = query(COUNT)
     assert one.tasks == 0
-    counted = [fingerprint(replace(one, tasks=tasks)) for tasks in (0, 1, 16)]
-    assert len(set(counted)) == 3
+    assert len({fingerprint(replace(one, tasks=tasks)) for tasks in (0, 1, 16)}) == 1
 
 
-def replace_query(running: Query, statement: str) -> ReplaceQuery:
+def replace_query(running: Query, statement: str, properties: dict[str, str] | None = None) -> ReplaceQuery:
     catalog = Catalog(version=9).put(running).put(running.sink)
     for step in ksql.compile(SOURCE, Catalog()).steps:
         catalog = catalog.after(step)
-    plan = ksql.compile(statement.replace("CREATE", "CREATE OR REPLACE"), catalog)
+    plan = ksql.compile(statement.replace("CREATE", "CREATE OR REPLACE"), catalog, properties)
     [found] = [step for step in plan.steps if isinstance(step, ReplaceQuery)]
     return found
 
@@ -125,6 +124,14 @@ def test_the_same_meaning_keeps_its_state_where_it_lies(by_partitioner: bool) ->
     assert replace_query(running, COUNT).query.by_partitioner is by_partitioner
     running = replace(query(HAVING), by_partitioner=by_partitioner)
     assert replace_query(running, HAVING.replace("> 1", "> 2")).query.by_partitioner
+
+
+@pytest.mark.parametrize(("told", "tasks"), [({}, 4), ({"orion.tasks": "4"}, 4), ({"orion.tasks": "6"}, 6)])
+def test_the_same_meaning_keeps_its_tasks_unless_told_otherwise(told: dict[str, str], tasks: int) -> None:
+    running = replace(query(COUNT), incarnation="given-by-an-older-orion", tasks=4)
+    step = replace_query(running, COUNT, told)
+    assert (step.query.tasks, step.query.id, step.continues) == (tasks, running.id, True)
+    assert step.query.incarnation == running.incarnation
 
 
 def test_another_meaning_gets_a_name_of_its_own() -> None:

@@ -399,3 +399,40 @@ def test_one_that_fails_again_and_again_is_shown_so_whatever_its_tasks_read(
     assert (entry.state, entry.status().state, entry.status().error) == (State.RESTARTING, "RESTORING", "boom")
     entry.state = State.FAILING
     assert entry.status().state == "FAILING"
+
+
+def test_a_run_that_ends_as_it_should_is_followed_by_another_in_its_turn(clock: Clock, job: FakeJob) -> None:
+    entry = Supervised(job, lambda _: 0)
+    entry.start()
+    job.runs[0].is_prelude, job.streams[0].under_way = True, False
+    entry.look()
+    assert entry.status().state == "STARTING"
+    job.streams[0].isActive = False
+    entry.look()
+    assert (entry.status().state, entry.due, job.runs[0].closed) == ("STARTING", True, True)
+    entry.look()
+    assert (len(job.runs), entry.status().restarts, entry.status().failures) == (2, 0, ())
+    assert job.started[-1] == (False, False)
+
+
+def test_one_that_fails_is_tried_again_later(clock: Clock, job: FakeJob) -> None:
+    entry = Supervised(job, lambda _: 0)
+    entry.start()
+    job.runs[0].is_prelude = True
+    job.streams[0].fail("boom")
+    entry.look()
+    assert (entry.status().state, entry.status().error, entry.due) == ("RESTARTING", "boom", False)
+
+
+@pytest.mark.parametrize("state", [State.RUNNING, State.ERROR])
+def test_another_job_is_started_in_its_turn_when_the_batch_has_ended(
+    entry: Supervised, job: FakeJob, clock: Clock, state: State
+) -> None:
+    if state is State.ERROR:
+        entry.stop(State.ERROR)
+    other = FakeJob(job.checkpoint)
+    entry.exchange(other, 1.0)
+    assert (job.runs[0].closed, entry.status().state, entry.due, other.started) == (True, "STARTING", True, [])
+    entry.look()
+    assert other.started == [(False, False)]
+    assert (entry.status().restarts, entry.status().error) == (0, None)
