@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from pathlib import Path
@@ -14,6 +15,8 @@ from orion.cli.files import read_text_file
 from orion.cli.target import options
 
 if TYPE_CHECKING:
+    from orion.config import Config
+    from orion.runtime.spark_process import SparkProcess
     from orion.web.platform import Platform
 
 
@@ -46,13 +49,17 @@ def command(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
 
+    launched = _launch_spark(config)
+    gc.disable()  # what is loaded stays: looking through it again and again is a sixth of the time
     from orion.web.interrupts import STOPPING
     from orion.web.platform import running
 
+    gc.freeze()
+    gc.enable()
     try:
         if stopping.is_set():  # while the code was loaded, which takes seconds where the machine is busy
             raise KeyboardInterrupt
-        with running(config, output.note, wait=False) as platform:
+        with running(config, output.note, wait=False, launched=launched) as platform:
             _announce(platform)
             if script and not stopping.is_set():
                 platform.orion.execute(script)
@@ -65,6 +72,17 @@ def command(
         output.note("stopped before it was up")
         raise
     output.note("stopped")
+
+
+def _launch_spark(config: Config) -> SparkProcess | None:
+    """Spark's JVM comes up while the code is loaded, which takes as long. Not where this server is going to be refused,
+    or jars are to be fetched first."""
+    from orion.hub import cluster_data, jars
+    from orion.hub.running import LOCK
+    from orion.runtime.spark_process import SparkProcess
+
+    cluster_data.refuse_claimed(config.data.absolute(), LOCK)
+    return SparkProcess.launch(config.engine, config.data, output.note) if jars.at_hand("spark") else None
 
 
 def _watch(platform: Platform, stopping: threading.Event) -> None:
