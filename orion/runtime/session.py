@@ -18,6 +18,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from orion.config import Engine
+from orion.runtime.java_names import remember_names
 from orion.runtime.spark_process import SparkProcess, choose_settings
 
 # Under names that modules outside of the runtime may use.
@@ -90,6 +91,7 @@ def _launch_where_none_is(engine: Engine, data: Path, progress: Callable[[str], 
 
 def _connect(process: SparkProcess) -> None:
     """Make the JVM the one that PySpark talks to."""
+    remember_names()
     port, secret = process.connection()
     os.environ |= {_PORT: str(port), _SECRET: secret}
     try:
