@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from orion.config import Engine
 from orion.runtime.java_names import remember_names
 from orion.runtime.spark_process import SparkProcess, choose_settings
+from orion.runtime.workers import pass_on
 
 # Under names that modules outside of the runtime may use.
 Spark: TypeAlias = SparkSession
@@ -34,17 +35,12 @@ def coming(
     engine: Engine, data: Path, progress: Callable[[str], None], launched: SparkProcess | None = None
 ) -> Iterator[Future[SparkSession]]:
     """A session that starts while other things do; it is stopped at the end, come up or not."""
-    process = launched or _launch_where_none_is(engine, data, progress)
     pool = ThreadPoolExecutor(1, thread_name_prefix="orion-spark")
-    started = pool.submit(start, engine, data, progress, process)
+    started = pool.submit(start, engine, data, progress, launched)
     pool.shutdown(wait=False)
     try:
         yield started
-    except BaseException:
-        if process is not None and not started.done():
-            process.end()  # nobody has to wait for what isn't wanted any more
-        raise
-    finally:
+    finally:  # one that is wanted no more comes up first: PySpark has no way to give up in order
         if started.exception() is None:
             stop(started.result())
 
@@ -66,33 +62,28 @@ def start(
     engine: Engine, data: Path, progress: Callable[[str], None], launched: SparkProcess | None = None
 ) -> SparkSession:
     """Start Spark, in the JVM that was `launched` if one was, or give back the session that runs already."""
-    process = launched or _launch_where_none_is(engine, data, progress)
+    # A JVM that has had a session before takes another one.
+    process = launched or (SparkProcess.launch(engine, data, progress) if SparkContext._gateway is None else None)
     # PySpark also logs each SQL error by itself; it reaches the person who asked as an error of Orion's.
     logging.getLogger("SQLQueryContextLogger").disabled = True
     builder = SparkSession.builder.appName("orion")
     for name, value in (process.settings if process else choose_settings(engine, data, progress)[0]).items():
         builder = builder.config(name, value)
-    try:
-        if process is not None:
-            _connect(process)
-        session = builder.getOrCreate()
-    except BaseException:
-        if process is not None:
-            process.end()
-        raise
+    if process is not None:
+        _connect(process)
+    session = builder.getOrCreate()
     threading.Thread(target=_start_workers, args=(session,), name="orion-workers", daemon=True).start()
     return session
-
-
-def _launch_where_none_is(engine: Engine, data: Path, progress: Callable[[str], None]) -> SparkProcess | None:
-    """A JVM that has had a session before takes another one."""
-    return SparkProcess.launch(engine, data, progress) if SparkContext._gateway is None else None
 
 
 def _connect(process: SparkProcess) -> None:
     """Make the JVM the one that PySpark talks to."""
     remember_names()
-    port, secret = process.connection()
+    try:
+        port, secret = process.connection()
+    except BaseException:
+        process.end()
+        raise
     os.environ |= {_PORT: str(port), _SECRET: secret}
     try:
         gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
@@ -105,11 +96,7 @@ def _connect(process: SparkProcess) -> None:
 def _start_workers(session: SparkSession) -> None:
     """Have Spark start what forks its Python workers: the first batches find it, with all that workers load."""
     with suppress(Py4JError, PySparkException, ConnectionError):  # the session may be gone already
-        session.range(0, 1, 1, 1).mapInArrow(_pass_on, "id long").collect()
-
-
-def _pass_on(batches: Iterator[Any]) -> Iterator[Any]:
-    return batches
+        session.range(0, 1, 1, 1).mapInArrow(pass_on, "id long").collect()
 
 
 def stop(session: SparkSession) -> None:

@@ -7,6 +7,7 @@ first. The settings are those of the session (orion.runtime.session), too.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -186,7 +187,8 @@ def _packages(engine: Engine, packages: list[Path]) -> dict[str, str]:
     """The driver finds the jars as it finds its own, so that their classes lie in the archive too; executors elsewhere
     are sent them."""
     found = {_CLASSPATH: ":".join(map(str, packages))}
-    return found if engine.master.startswith("local") else {**found, _JARS: ",".join(map(str, packages))}
+    is_alone = re.fullmatch(r"local(\[.*\])?", engine.master)
+    return found if is_alone else {**found, _JARS: ",".join(map(str, packages))}
 
 
 def _settings(engine: Engine, data: Path, packages: list[Path], classes: SparkClasses) -> dict[str, str]:

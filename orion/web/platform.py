@@ -44,8 +44,6 @@ def running(
     """
     interrupts = Interrupts()
     with ExitStack() as stack:
-        if launched is not None:
-            stack.callback(launched.end)
         with interrupts.caught():
             try:
                 platform = interrupts.run(lambda: _open(config, progress, stack, interrupts, wait, launched), progress)
