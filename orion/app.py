@@ -33,6 +33,7 @@ from orion.runtime import session
 from orion.runtime.engine import Engine
 from orion.runtime.managed import ManagedConnectors
 from orion.runtime.push import PushQuery
+from orion.runtime.spark_process import SparkProcess
 from orion.runtime.states import QueryStatus
 from orion.serving.pull import Pulled
 from orion.serving.tables import Tables
@@ -70,15 +71,24 @@ class Orion:
         self._cluster = cluster
 
     @classmethod
-    def start(cls, config: Config, progress: Callable[[str], None] = _silent, *, wait: bool = True) -> Self:
+    def start(
+        cls,
+        config: Config,
+        progress: Callable[[str], None] = _silent,
+        *,
+        wait: bool = True,
+        launched: SparkProcess | None = None,
+    ) -> Self:
         """Start the broker (unless a cluster is named), Spark, and every query there was.
 
-        `wait`: until these are back. What `progress` raises ends the start, and all that was started.
+        `wait`: until these are back. What `progress` raises ends the start, and all that was started. `launched` is
+        Spark's JVM where it was launched before.
         """
         with ExitStack() as stack:
             # Two servers over the same checkpoints would both go on from where one of them is.
             lock = cluster_data.claim(config.data.absolute(), LOCK)
             stack.callback(lock.close)
+            coming = stack.enter_context(session.coming(config.engine, config.data, progress, launched))
             bootstrap, cluster = config.hub.bootstrap, None
             if bootstrap is None:
                 cluster = EmbeddedCluster.start(
@@ -98,13 +108,13 @@ class Orion:
                 registry = Registry(KafkaLog(Kafka(bootstrap)))
                 stack.callback(registry.close)
             progress("starting Spark")
-            spark = session.start(config.engine, config.data, progress)
-            stack.callback(session.stop, spark)
+            spark = coming.result()
             engine = Engine(config, kafka, spark, _access(config, registry))
             stack.callback(engine.close)
             tables = _tables(engine)  # first: they answer by themselves, whether their queries are back or not
             engine.restore(progress)
             orion = cls(engine, stack, cluster, registry, tables)
+            stack.enter_context(session.archiving_classes(spark, orion.has_time))
             if wait:
                 orion.await_restored(progress)
             orion._closing = stack.pop_all()
@@ -264,6 +274,16 @@ class Orion:
             before = back
             time.sleep(0.1)
         return False
+
+    def has_time(self) -> bool:
+        """Whether statements run, all of them, and the machine has time for other things."""
+        load, statuses = self.engine.load, self.queries()
+        return bool(
+            load is not None
+            and not load.starved
+            and all(status.state in ("RUNNING", "PAUSED") for status in statuses)
+            and any(status.batches for status in statuses)
+        )
 
     def failing_tables(self) -> dict[str, str]:
         """The tables that don't follow their topics, and why."""

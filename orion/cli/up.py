@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +17,8 @@ from orion.cli.files import read_text_file
 from orion.cli.target import options
 
 if TYPE_CHECKING:
+    from orion.config import Config
+    from orion.runtime.spark_process import SparkProcess
     from orion.web.platform import Platform
 
 
@@ -47,12 +52,13 @@ def command(
         signal.signal(number, lambda *_: stopping.set())
 
     from orion.web.interrupts import STOPPING
-    from orion.web.platform import running
 
     try:
-        if stopping.is_set():  # while the code was loaded, which takes seconds where the machine is busy
-            raise KeyboardInterrupt
-        with running(config, output.note, wait=False) as platform:
+        _check(stopping)
+        launched = _launch_spark(config)
+        running = _load_platform()
+        _check(stopping)  # the code takes seconds where the machine is busy
+        with running(config, output.note, wait=False, launched=launched) as platform:
             _announce(platform)
             if script and not stopping.is_set():
                 platform.orion.execute(script)
@@ -65,6 +71,39 @@ def command(
         output.note("stopped before it was up")
         raise
     output.note("stopped")
+
+
+def _check(stopping: threading.Event) -> None:
+    if stopping.is_set():
+        raise KeyboardInterrupt
+
+
+def _launch_spark(config: Config) -> SparkProcess | None:
+    """Spark's JVM comes up while the code is loaded, which takes as long. Not for a server that is refused, nor where
+    something is in the way: the start itself tells."""
+    from orion.hub import cluster_data, jars
+    from orion.hub.running import LOCK
+    from orion.runtime.spark_process import SparkProcess
+    from orion.web.sockets import bound
+
+    cluster_data.refuse_claimed(config.data.absolute(), LOCK)
+    bound(config.web.host, config.web.port).close()
+    if not jars.at_hand("spark"):
+        return None
+    with suppress(OSError):
+        return SparkProcess.launch(config.engine, config.data, output.note)
+    return None
+
+
+def _load_platform() -> Callable[..., AbstractContextManager[Platform]]:
+    """What is loaded stays, and looking through it for garbage again and again is a sixth of the time."""
+    gc.disable()
+    try:
+        from orion.web.platform import running
+    finally:
+        gc.freeze()
+        gc.enable()
+    return running
 
 
 def _watch(platform: Platform, stopping: threading.Event) -> None:

@@ -5,19 +5,15 @@ All paths are relative to the broker's own folder, which it runs in: no characte
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from orion.config import cache_folder
+from orion.hub.class_archive import QUIET, class_archive
 from orion.hub.cluster_data import HOST, Node
 from orion.hub.java import Java
 
 FOREVER = "-1"
 ANY_TIME = str(2**63 - 1)
-ARCHIVES_KEPT = 3
 
 # Fit for one machine with few records a second or many, a handful of topics or hundreds.
 ONE_MACHINE = {
@@ -129,36 +125,19 @@ def broker_command(java: Java, classpath: Sequence[Path], heap: str, archive: st
     options = [f"-XX:ArchiveClassesAtExit={archive}"] if archive else _archive_options(java, classpath)
     return [
         *(str(java.executable), *_SMALL_HEAP, f"-Xmx{heap}", "-XX:+ExitOnOutOfMemoryError"),
-        *("-Xlog:disable", "-Xlog:all=error:stderr", "-XX:ErrorFile=logs/crash.log", *options),
+        *(*QUIET, "-XX:ErrorFile=logs/crash.log", *options),
         *("-Djava.awt.headless=true", "-Dlog4j2.configurationFile=log4j2.properties"),
         *("-cp", _joined(classpath), "kafka.Kafka", "server.properties"),
     ]
 
 
-def class_archive(java: Java, classpath: Sequence[Path]) -> Path:
-    """Where the broker's classes lie ready to be mapped into the next JVM, which halves its start time.
-
-    The name stands for this Java and these jars, since the JVM takes an archive only for exactly those.
-    """
-    marks = [str(java.executable.resolve()), *(str(path) for path in classpath)]
-    stats = [Path(path).stat() for path in marks]
-    text = "\n".join(f"{path} {stat.st_size} {stat.st_mtime_ns}" for path, stat in zip(marks, stats, strict=True))
-    return cache_folder() / "classes" / f"kafka-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsa"
-
-
-def keep_archive(written: Path, archive: Path) -> None:
-    """Move a freshly written archive to its place, and drop the oldest of those for other Javas and jars."""
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    arriving = archive.with_suffix(f".{os.getpid()}")
-    shutil.move(written, arriving)
-    os.replace(arriving, archive)
-    oldest_last = sorted(archive.parent.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for stale in oldest_last[ARCHIVES_KEPT:]:
-        stale.unlink(missing_ok=True)
+def broker_archive(java: Java, classpath: Sequence[Path]) -> Path:
+    """Where the broker's classes lie ready, which halves its start time."""
+    return class_archive("kafka", java, classpath)
 
 
 def _archive_options(java: Java, classpath: Sequence[Path]) -> list[str]:
-    archive = class_archive(java, classpath)
+    archive = broker_archive(java, classpath)
     return [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
 
 

@@ -23,6 +23,7 @@ from confluent_kafka.admin import AdminClient
 from orion.errors import ConfigError, Conflict, ExternalError, OrionError
 from orion.hub import broker_settings, cluster_data
 from orion.hub.child import Child, Place
+from orion.hub.class_archive import keep_archive
 from orion.hub.cluster_data import HOST, Node
 from orion.hub.ivy import Progress
 from orion.hub.jars import kafka_classpath, quiet
@@ -112,7 +113,7 @@ class EmbeddedCluster:
         self._brokers.clear()
         if self._archive is not None and codes and codes[0] in ENDED_BY_TERM and self._archive[0].exists():
             with suppress(OSError):  # without it the next start is slower, no more
-                broker_settings.keep_archive(*self._archive)
+                keep_archive(*self._archive)
         self._archive = None
 
     def __enter__(self) -> Self:
@@ -138,7 +139,7 @@ class EmbeddedCluster:
                 raise _failed(node, said, self._data, f"exit code {process.returncode}")
 
     def _launch(self, nodes: Sequence[Node], java: Java, classpath: Sequence[Path], heap: str) -> None:
-        archive = broker_settings.class_archive(java, classpath)
+        archive = broker_settings.broker_archive(java, classpath)
         for node in nodes:
             writes = node.id == 1 and not archive.exists()
             written = node.folder / "classes.jsa"

@@ -95,6 +95,11 @@ def ensure(set_name: str, progress: Progress = quiet) -> list[Path]:
     return complete(wanted, cache_folder() / "jars", _fetch_with_ivy, progress)
 
 
+def at_hand(set_name: str) -> bool:
+    """Whether a set is there, with nothing to fetch or check."""
+    return _all_stamped(listed(set_name), cache_folder() / "jars")
+
+
 def complete(wanted: Sequence[Jar], folder: Path, fetch: Fetch, progress: Progress) -> list[Path]:
     """Bring a folder to hold every wanted jar, using `fetch` for those that are missing or broken."""
     paths = [folder / jar.name for jar in wanted]
@@ -255,12 +260,16 @@ def _fetch_with_ivy(jars: Sequence[Jar], staging: Path, progress: Progress) -> N
     ivy.fetch(jars, staging, ivy.ivy_in(_pyspark_jars()), progress)
 
 
-def _pyspark_jars() -> Path:
-    """PySpark's folder of jars, found without importing PySpark."""
+def pyspark_folder() -> Path:
+    """Where PySpark is, found without importing it."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise ConfigError("PYSPARK_MISSING", "PySpark isn't installed.", hint="Run make setup.")
-    return Path(spec.submodule_search_locations[0]) / "jars"
+    return Path(spec.submodule_search_locations[0])
+
+
+def _pyspark_jars() -> Path:
+    return pyspark_folder() / "jars"
 
 
 def _in_pyspark(pattern: str) -> Path:

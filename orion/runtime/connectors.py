@@ -127,7 +127,7 @@ class Connectors:
         self._start([job for identity, job in jobs.items() if identity not in there], paused=paused)
         for identity, job in jobs.items():
             if identity in there:
-                self._on.queries.restore(job, paused=paused)
+                self._on.queries.restore(job, paused=paused, outside=True)
         self._on.put(meant)
         return f"Replaced connector {meant.name}"
 
@@ -135,7 +135,7 @@ class Connectors:
         if connector.plugin == CAPTURE:
             self._on.captures.restore(connector)
         for job in self.tasks_of(connector):
-            self._on.queries.restore(job, paused=connector.wanted is not Wanted.RUNNING)
+            self._on.queries.restore(job, paused=connector.wanted is not Wanted.RUNNING, outside=True)
 
     def drop(self, name: str) -> str:
         connector, left = self.get(name), []

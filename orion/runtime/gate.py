@@ -16,7 +16,8 @@ class StartGate:
     """As many starts at once as there are cores, and one where the machine is starved.
 
     A start that fails for want of time holds all others back too: ten statements that each try again by themselves
-    keep a starved machine so.
+    keep a starved machine so. Those that ask another system first leave a place to the others: it may take its time to
+    answer.
     """
 
     def __init__(
@@ -29,18 +30,26 @@ class StartGate:
         self.width = max(1, cores or os.cpu_count() or 1)
         self._jitter = jitter
         self._starting: dict[str, float] = {}  # since when
+        self._outside: set[str] = set()  # those that have asked for a place and ask another system first
         self._hold_s = _FIRST_HOLD_S
         self._held_until = 0.0
         self._lock = threading.Lock()
 
-    def admit(self, job: str) -> bool:
-        """Whether a job may start now; it then has its place until it is `leave`d."""
+    def admit(self, job: str, *, outside: bool = False) -> bool:
+        """Whether a job may start now; it then has its place until it is `leave`d.
+
+        `outside`: it asks another system first.
+        """
         now = time.monotonic()
         with self._lock:
             self._starting = {name: at for name, at in self._starting.items() if now - at < _LONGEST_START_S}
             narrow = self._held_until > 0 or self._starved()
-            if now < self._held_until or len(self._starting.keys() - {job}) >= (1 if narrow else self.width):
+            width, others = 1 if narrow else self.width, self._starting.keys() - {job}
+            if now < self._held_until or len(others) >= width:
                 return False
+            if outside and 1 < width <= len(others & self._outside) + 1:
+                return False
+            (self._outside.add if outside else self._outside.discard)(job)
             self._starting[job] = now
             return True
 

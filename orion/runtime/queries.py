@@ -55,10 +55,14 @@ class Queries:
             entry.start()
         self._running[job.id] = entry
 
-    def restore(self, job: Job, *, paused: bool) -> None:
-        """Have a job started that the journal knows, in its turn. What fails is shown as its state, and tried again."""
+    def restore(self, job: Job, *, paused: bool, outside: bool = False) -> None:
+        """Have a job started that the journal knows, in its turn. What fails is shown as its state, and tried again.
+
+        One that works with another system (`outside`) has its turn first: its first batch takes the longest.
+        """
         state = State.PAUSED if paused else State.STARTING
-        self._running[job.id] = entry = Supervised(job, self._lag_of, state=state, gate=self._gate)
+        entry = Supervised(job, self._lag_of, state=state, gate=self._gate, outside=outside)
+        self._running[job.id] = entry
         self._restored[job.id] = entry
 
     @property
@@ -135,7 +139,7 @@ class Queries:
             if time.monotonic() >= self._tidy_at:
                 self._tidy_at = time.monotonic() + _TIDY_EVERY_S
                 self._tidy()
-            for entry in list(self._running.values()):
+            for entry in sorted(self._running.values(), key=lambda entry: not entry.outside):
                 if entry.due:
                     self._start_in_turn(entry)
                 elif entry.lock.acquire(blocking=False):  # one that is being started or stopped keeps nobody waiting
@@ -146,7 +150,7 @@ class Queries:
 
     def _start_in_turn(self, entry: Supervised) -> None:
         """Have a thread start a job that is due, if the gate lets it."""
-        if not entry.queued and self._gate.admit(entry.job.id):
+        if not entry.queued and self._gate.admit(entry.job.id, outside=entry.outside):
             entry.queued = True
             self._starters.submit(self._start_queued, entry)
 

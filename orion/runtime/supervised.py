@@ -46,6 +46,7 @@ class Supervised:
     history: FailureHistory = field(default_factory=FailureHistory)
     restarts: int = 0
     new: bool = False  # it has no checkpoint yet
+    outside: bool = False  # it works with another system, which may take its time to answer
     queued: bool = False  # a thread is about to start it
     _shown: Offsets = field(default_factory=dict)
     _last_report: str = ""
@@ -82,7 +83,7 @@ class Supervised:
                 self._look_at(self.run)
             elif self.state is State.WAITING and time.monotonic() >= self._retry_at:
                 self._ask(self.error or "")
-            elif self.due and self.gate.admit(self.job.id):
+            elif self.due and self.gate.admit(self.job.id, outside=self.outside):
                 self._restart()
 
     def _look_at(self, run: Run) -> None:

@@ -16,6 +16,7 @@ from orion.hub.running import LOCK, Running
 from orion.registry import api
 from orion.registry.access import without_login
 from orion.registry.store import Registry
+from orion.runtime.spark_process import SparkProcess
 from orion.web.entrance import Entrance
 from orion.web.interrupts import Interrupts
 from orion.web.postgres.server import serving_postgres
@@ -32,17 +33,20 @@ class Platform:
 
 
 @contextmanager
-def running(config: Config, progress: Callable[[str], None], *, wait: bool = True) -> Iterator[Platform]:
+def running(
+    config: Config, progress: Callable[[str], None], *, wait: bool = True, launched: SparkProcess | None = None
+) -> Iterator[Platform]:
     """Start everything; stop it all in the opposite order, whatever happens between.
 
     The HTTP door is open from the first moment. Statements come back side by side; `wait`: until all are back. Ctrl-C
-    while it starts raises KeyboardInterrupt when what was started has been stopped again.
+    while it starts raises KeyboardInterrupt when what was started has been stopped again. `launched` is Spark's JVM
+    where it was launched before.
     """
     interrupts = Interrupts()
     with ExitStack() as stack:
         with interrupts.caught():
             try:
-                platform = interrupts.run(lambda: _open(config, progress, stack, interrupts, wait), progress)
+                platform = interrupts.run(lambda: _open(config, progress, stack, interrupts, wait, launched), progress)
             except BaseException:
                 stack.close()
                 raise
@@ -54,7 +58,12 @@ def running(config: Config, progress: Callable[[str], None], *, wait: bool = Tru
 
 
 def _open(
-    config: Config, progress: Callable[[str], None], stack: ExitStack, interrupts: Interrupts, wait: bool
+    config: Config,
+    progress: Callable[[str], None],
+    stack: ExitStack,
+    interrupts: Interrupts,
+    wait: bool,
+    launched: SparkProcess | None,
 ) -> Platform:
     """Start everything, and have the stack stop it."""
     entrance, said = Entrance(), [""]
@@ -79,7 +88,7 @@ def _open(
         postgres_sock = stack.enter_context(closing(found))
     server = Server.serve(entrance, sock, config.web)
     stack.callback(server.stop)
-    orion = stack.enter_context(Orion.start(config, step, wait=False))
+    orion = stack.enter_context(Orion.start(config, step, wait=False, launched=launched))
     stack.callback(server.stop)  # before what it answers from
     registry = None if config.registry.url is None else without_login(config.registry.url)
     if registry_sock is not None and orion.registry is not None:

@@ -51,7 +51,7 @@ def spark_of(processes: Iterable[Process]) -> list[Process]:
 
 def workers_of(processes: Iterable[Process]) -> list[Process]:
     """Spark's Python workers: forks of the daemon, so they carry its command."""
-    daemons = {p.pid: p for p in processes if "pyspark.daemon" in p.command}
+    daemons = {p.pid: p for p in processes if "-m orion.runtime.worker_daemon" in p.command}
     return [p for p in daemons.values() if p.parent in daemons]
 
 

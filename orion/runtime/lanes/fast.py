@@ -26,10 +26,8 @@ from orion.hub.records import Position, Record
 from orion.runtime.headers import Seen, partition, seen_in
 from orion.runtime.lanes.streams import writer
 from orion.runtime.progress import WRITTEN
+from orion.runtime.spark_process import SLOTS
 from orion.schema import literal
-
-# The session's own word for how many slots fast statements may hold together.
-SLOTS = "spark.orion.fastSlots"
 
 # Order within a partition is what `orion.seen` counts on, and only an idempotent producer keeps it when it tries again.
 _PRODUCER = {"linger.ms": "0", "acks": "all", "enable.idempotence": "true", "compression.type": "none"}

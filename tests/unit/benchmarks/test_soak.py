@@ -34,7 +34,7 @@ def test_roles_and_the_family_of_a_process() -> None:
     assert role_of("java -cp x kafka.Kafka server.properties", False) == "broker"
     assert role_of("python -m orion.hub.leash java kafka.Kafka", False) == "leash"
     assert role_of("java org.apache.spark.deploy.SparkSubmit", False) == "spark"
-    assert role_of("python -m pyspark.daemon", False) == "workers"
+    assert role_of("python -m orion.runtime.worker_daemon pyspark.worker", False) == "workers"
     assert role_of("python -m orion up", True) == "server"
     (own,) = [one for one in family(os.getpid()) if one.pid == os.getpid()]
     assert (own.role, own.rss > 0, own.cpu_s > 0) == ("server", True, True)

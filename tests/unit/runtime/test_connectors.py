@@ -47,7 +47,8 @@ class FakeQueries:
         self.told.append(("start", job.identity, paused))
         self.held[job.id] = SimpleNamespace(progress=SimpleNamespace(offsets={}))
 
-    def restore(self, job: Any, *, paused: bool) -> None:
+    def restore(self, job: Any, *, paused: bool, outside: bool) -> None:
+        assert outside  # a connector works with another system
         self.told.append(("restore", job.identity, paused))
 
     def remove(self, job_id: str, *, keep: bool = False) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orion.runtime import early_worker, session
+from orion.runtime import early_worker, spark_process
 
 # Says that it began to load, and goes on when it is told to: as slow as a starved machine.
 MODULE = """
@@ -51,7 +51,7 @@ def test_it_connects_and_proves_itself_before_it_loads(tmp_path: Path) -> None:
 
 
 def test_the_program_for_workers_is_python_to_all_other_modules(tmp_path: Path) -> None:
-    program = session._python_for_workers(tmp_path / "a folder")
+    program = spark_process._python_for_workers(tmp_path / "a folder")
     assert Path(program).parent == tmp_path / "a folder"
     said = subprocess.run(
         [program, "-c", "import sys; print(sys.argv)", "x"], capture_output=True, check=True, text=True
@@ -61,4 +61,4 @@ def test_the_program_for_workers_is_python_to_all_other_modules(tmp_path: Path) 
 
 def test_a_folder_whose_files_may_not_be_run_leaves_python_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert session._python_for_workers(tmp_path / "file") == sys.executable
+    assert spark_process._python_for_workers(tmp_path / "file") == sys.executable

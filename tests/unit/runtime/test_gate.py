@@ -37,6 +37,18 @@ def test_as_many_start_at_once_as_there_are_cores(clock: Clock) -> None:
     assert starts.admit("c")
 
 
+def test_those_that_ask_another_system_leave_a_place_to_the_others(clock: Clock) -> None:
+    starts = StartGate(cores=2)
+    assert [starts.admit(name, outside=True) for name in ("s3", "jdbc")] == [True, False]
+    assert starts.admit("s3", outside=True)
+    assert starts.admit("query")
+    starts.leave("s3")
+    assert starts.admit("jdbc", outside=True)
+    starts.leave("query")
+    assert not starts.admit("s3", outside=True)
+    assert StartGate(cores=1).admit("s3", outside=True)  # where there is one place it is for all of them
+
+
 def test_one_that_takes_too_long_to_start_gives_its_place_up(clock: Clock) -> None:
     starts = StartGate(cores=1)
     assert starts.admit("a")

@@ -55,6 +55,25 @@ def test_a_job_of_the_journal_goes_on(running: Queries, job: FakeJob) -> None:
     eventually(lambda: [s.state for s in running.statuses()] == ["RUNNING"])
 
 
+def test_jobs_with_other_systems_have_their_turn_first(tmp_path: Path) -> None:
+    places = gate.StartGate(cores=1)
+    assert places.admit("another")
+    running, may_start = Queries(lambda _: None, gate=places), threading.Event()
+    try:
+        for name in ("FIRST", "LAKE", "SECOND"):
+            waiting = FakeJob(tmp_path, id=name)
+            waiting.waits_for = may_start
+            running.restore(waiting, paused=False, outside=name == "LAKE")
+        places.leave("another")
+        eventually(lambda: "LAKE" in places._starting)
+        assert list(places._starting) == ["LAKE"]
+        may_start.set()
+        eventually(lambda: running.restored == (3, 3))
+    finally:
+        may_start.set()
+        running.close()
+
+
 def test_it_is_told_how_many_jobs_of_the_journal_are_back(running: Queries, job: FakeJob, tmp_path: Path) -> None:
     slow, resting = FakeJob(tmp_path, id="SLOW"), FakeJob(tmp_path, id="RESTING")
     may_start = threading.Event()
