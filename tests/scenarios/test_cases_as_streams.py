@@ -12,6 +12,7 @@ import os
 import re
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations
@@ -132,10 +133,14 @@ def run_cases(running: list[RunningCase], mode: str) -> None:
     for _ in range(max(len(one.case["in"]) - one.sent for one in running)):
         for one in running:
             one.send(1)
-        for one in running:
-            one.drain()
-    for one in running:
-        one.drain()
+        drain_all(running)
+    drain_all(running)
+
+
+def drain_all(running: list[RunningCase]) -> None:
+    """Each of them looks several times before it believes it, and so they look at once."""
+    with ThreadPoolExecutor(len(running)) as pool:
+        list(pool.map(RunningCase.drain, running))
 
 
 def split_script(sql: str) -> tuple[list[str], list[str]]:
