@@ -81,7 +81,7 @@ def test_statements_go_on_with_the_state_of_an_older_orion(
         }
     )
     told = writing.read_statements()
-    engine = Engine(config, kafka, spark)
+    engine = Engine(config, kafka, spark.newSession())  # names of queries count by session
     with Orion.over(engine) as orion:
         sinks = [source for source in engine.catalog.sources.values() if source.query_id is not None]
         before = {sink.topic: {(r.partition, r.offset) for r in everything(kafka, sink.topic)} for sink in sinks}
