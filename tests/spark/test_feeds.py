@@ -86,7 +86,7 @@ def told(rows: Rows, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def letters(rows: Rows) -> list[tuple[str, bytes, str]]:
-    bad = (row for row in rows if row[frames.BAD] is not None)
+    bad = (row for row in rows if row[frames.BAD])  # one without a reason is a note of what was read
     return [(row[frames.BAD], bytes(row[frames.RAW_VALUE]), Path(row[frames.PLACE]).name) for row in bad]
 
 
