@@ -83,6 +83,11 @@ class SparkProcess:
         self._told.unlink()
         return port, told[8 : 8 + length].decode()
 
+    @property
+    def pid(self) -> int:
+        """Of the JVM, which Spark's launcher becomes."""
+        return self._process.pid
+
     def end(self) -> None:
         """Let it end; may be called again."""
         shutil.rmtree(self._folder, ignore_errors=True)
