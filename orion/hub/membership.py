@@ -158,8 +158,9 @@ class Membership:
             self._consumer.commit(offsets=places, asynchronous=False)
 
     def leave_notes(self, notes: Mapping[int, LedgerNote]) -> None:
-        """Note something for slots, all at once and without any records. It stands when this returns, and doesn't where
-        it raises taken_over: by then another run has the place."""
+        """Note something for slots, all at once and without any records. It stands when this returns. Where the group
+        doesn't know this member any more it doesn't: raises Conflict when another run has taken over, ExternalError
+        when a new run would do."""
         self.credentials()
         try:
             places = [slot_place(slot, note.encode()) for slot, note in notes.items()]
@@ -169,12 +170,10 @@ class Membership:
             if error is not None:
                 raise KafkaException(error)
         except KafkaException as error:
-            if error.args[0].code() in _SHUT_OUT:
+            if error.args[0].code() in _REFUSED:
                 with self._lock:
                     self._lost = self._shut_out()
                 raise self._lost from error
-            if error.args[0].code() in _REFUSED:
-                raise taken_over(self.group) from error
             with translated(self._subject):
                 raise
 
