@@ -105,6 +105,11 @@ def parse_note(text: str) -> LedgerNote:
     return LedgerNote(told["batch"], sources, told.get("ids", {}), is_begun, feed, fast, edition)
 
 
+def list_written_batches(notes: Mapping[int, LedgerNote]) -> dict[int, int]:
+    """The number of the last batch of each slot that is known to be written. One that was only begun may have to be."""
+    return {slot: note.batch for slot, note in notes.items() if not note.is_begun}
+
+
 def narrow_ranges(sources: tuple[Ranges, ...], slot: int) -> tuple[Ranges, ...]:
     """What a sink's slot notes, which is a partition of its topic: of more ranges than a note has room for its own."""
     if sum(len(ranges) for source in sources for ranges in source.values()) <= _MOST_RANGES:

@@ -110,10 +110,6 @@ class Membership:
         name: str | None = found.topic_partitions[0].metadata
         return name
 
-    def written(self, slots: int) -> dict[int, int]:
-        """The number of the last batch that each slot has written, where it has written any."""
-        return {slot: note.batch for slot, note in self.read_notes(slots).items() if not note.is_begun}
-
     def has_earlier_run(self) -> bool:
         """Whether the group remembers a run before this one. A group that nobody is in is forgotten after a while
         (offsets.retention.minutes)."""

@@ -14,6 +14,7 @@ from orion import profiles
 from orion.errors import ExternalError
 from orion.hub.changelog import FIRST_EDITION, Editions
 from orion.hub.client_settings import translated_settings
+from orion.hub.ledger import list_written_batches
 from orion.hub.transactions import Permit
 from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, looked_up, scans
@@ -64,7 +65,7 @@ class Surroundings:
             letters,
             limit=on.kafka.record_limit(topic) if topic else 0,
             edition=notes[0].edition if 0 in notes else FIRST_EDITION,
-            done=tuple((slot, note.batch) for slot, note in notes.items()),
+            done=tuple(list_written_batches(notes).items()),
             tolerance=run.tolerance,
             topic_ids=tuple((noted.topic, noted.topic_id) for noted in run.inputs.topics),
         )

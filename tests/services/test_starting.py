@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -24,7 +25,10 @@ from orion.runtime.checkpoint_planting import (
     read_ranges,
 )
 from orion.runtime.inputs import Watch
+from orion.runtime.jobs import Surroundings
+from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.runs import Run
+from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds, Standing
 
 
@@ -86,6 +90,16 @@ def test_a_batch_that_was_begun_is_planned_again(stand: Stand) -> None:
     run = stand.begin()
     assert (run.checkpoint.last_planned, run.checkpoint.last_committed) == (7, 6)
     assert read_ranges(run.checkpoint.path, 7) == stand.ranges(0, 5)
+    run.close()
+
+
+def test_a_slot_that_has_begun_may_write_its_dead_letters_in_the_next_run(stand: Stand) -> None:
+    run = stand.begin(new=True)
+    stand.begin_slot(run, Slot(1, 7, stand.ranges(0, 5)))
+    run.close()
+    run = stand.begin()
+    around = Surroundings(stand.grounds, cast(KafkaSource, None), stand.folder, 0, Schemas(None))
+    assert around.permit(run, "letters").done == ()
     run.close()
 
 

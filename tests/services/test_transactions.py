@@ -14,7 +14,7 @@ from orion.errors import Conflict
 from orion.hub import claims, transactions
 from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
-from orion.hub.ledger import LEDGER, FastEnd, LedgerNote, prepare_ledger
+from orion.hub.ledger import LEDGER, FastEnd, LedgerNote, list_written_batches, prepare_ledger
 from orion.hub.membership import Membership
 from orion.hub.transactions import Chunk, Intolerable, Permit, Slot
 from orion.plan.tolerance import Tolerance
@@ -57,7 +57,7 @@ def test_records_and_number_stand_together(kafka: Kafka, topic: str, first: Memb
     assert (written.counts, written.newest) == ({topic: 2}, 1001)
     assert seen(kafka, topic) == [b"a", b"b"]
     assert [r.timestamp for r in everything(kafka, topic) if r.value == b"b"] == [1001]
-    assert first.written(4) == {1: 7}
+    assert list_written_batches(first.read_notes(4)) == {1: 7}
 
 
 def test_a_slot_that_an_earlier_run_has_written_is_passed_over(
@@ -73,7 +73,7 @@ def test_a_slot_that_an_earlier_run_has_written_is_passed_over(
 def test_a_slot_without_records_notes_nothing(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
     empty = Chunk([], [], [], [], None)
     assert transactions.write(permit(kafka, topic, first, tmp_path), Slot(0, 3), [empty]).counts == {}
-    assert first.written(4) == {}
+    assert list_written_batches(first.read_notes(4)) == {}
 
 
 RANGES = ({"t": {0: (5, 9)}},)
@@ -83,18 +83,18 @@ def test_a_slot_that_has_begun_has_not_written(kafka: Kafka, topic: str, first: 
     leave = permit(kafka, topic, first, tmp_path, topic_ids=(("t", "id"),))
     transactions.begin_slot(leave, Slot(1, 7, RANGES))
     assert first.read_notes(4) == {1: LedgerNote(7, RANGES, {"t": "id"}, is_begun=True)}
-    assert (first.written(4), seen(kafka, topic)) == ({}, [])
+    assert (list_written_batches(first.read_notes(4)), seen(kafka, topic)) == ({}, [])
     transactions.write(leave, Slot(1, 7, RANGES), [chunk(topic, b"letter")])
-    assert first.written(4) == {1: 7}
+    assert list_written_batches(first.read_notes(4)) == {1: 7}
 
 
 def test_a_slot_of_which_dead_letters_stand_does_not_begin_again(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path
 ) -> None:
     transactions.write(permit(kafka, topic, first, tmp_path), Slot(1, 7, RANGES), [chunk(topic, b"letter")])
-    again = permit(kafka, topic, first, tmp_path, done=tuple(first.written(4).items()))
+    again = permit(kafka, topic, first, tmp_path, done=tuple(list_written_batches(first.read_notes(4)).items()))
     transactions.begin_slot(again, Slot(1, 7, RANGES))
-    assert first.written(4) == {1: 7}
+    assert list_written_batches(first.read_notes(4)) == {1: 7}
 
 
 def test_a_run_that_was_shut_out_begins_no_batch(kafka: Kafka, topic: str, first: Membership, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_what_breaks_off_leaves_neither(kafka: Kafka, topic: str, first: Members
     leave = permit(kafka, topic, first, tmp_path)
     with pytest.raises(ValueError, match="the task died"):
         transactions.write(leave, Slot(0, 0), broken())
-    assert first.written(4) == {}
+    assert list_written_batches(first.read_notes(4)) == {}
     transactions.write(leave, Slot(0, 0), [chunk(topic, b"again")])
     assert seen(kafka, topic) == [b"again"]
 
@@ -189,7 +189,11 @@ def test_where_no_dead_letter_may_be_nothing_is_written(
     told: list[transactions.Headers] = [[("orion.error.code", b"VALUE_UNREADABLE"), ("orion.source.offset", b"4")]]
     with pytest.raises(Intolerable, match=r"VALUE_UNREADABLE at .*/4"):
         transactions.write(leave, Slot(0, 0), [chunk(topic, b"a"), chunk(f"dlq.{topic}", b"bad", headers=told)])
-    assert (seen(kafka, topic), everything(kafka, f"dlq.{topic}"), first.written(4)) == ([], [], {})
+    assert (seen(kafka, topic), everything(kafka, f"dlq.{topic}"), list_written_batches(first.read_notes(4))) == (
+        [],
+        [],
+        {},
+    )
 
 
 def _hang(leave: Permit, topic: str, ready: str) -> None:
@@ -223,7 +227,7 @@ def test_what_a_killed_writer_left_open_is_ended_by_the_next_run(
     assert claims.settle(kafka, folder) == 1
     second = Membership(kafka, topic, [topic])
     try:
-        assert second.written(4) == {}
+        assert list_written_batches(second.read_notes(4)) == {}
         transactions.write(permit(kafka, topic, second, folder), Slot(0, 0), [chunk(topic, b"once")])
         assert seen(kafka, topic) == [b"once"]
     finally:
@@ -234,8 +238,8 @@ def test_a_name_that_was_used_before_starts_without_a_past(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path
 ) -> None:
     transactions.write(permit(kafka, topic, first, tmp_path), Slot(2, 9), [chunk(topic, b"a")])
-    first.forget(first.written(4))
-    assert first.written(4) == {}
+    first.forget(list_written_batches(first.read_notes(4)))
+    assert list_written_batches(first.read_notes(4)) == {}
 
 
 def test_how_far_a_run_is_shows_in_its_group(kafka: Kafka, topic: str, first: Membership) -> None:
