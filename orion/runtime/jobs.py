@@ -190,7 +190,7 @@ class QueryJob:
     def _start_fast(self, query: Query, source: KafkaSource, run: Run) -> StreamingQuery:
         """The run is a member of the query's group, as an exact one is, and shows there how far it is."""
         kafka, batch_ms = self.around.grounds.kafka, self.around.fast_batch_ms
-        source = replace(source, most_records=0)  # a batch has an end by time alone
+        source = replace(source, most_records=0, waits=True)  # a batch has an end by time alone
         if source.most_ahead_ms:  # records come until then, and a batch's time is that of its beginning
             source = replace(source, most_ahead_ms=source.most_ahead_ms + batch_ms)
         partitions = kafka.describe_topic(query.sink.topic).topic.partitions

@@ -14,6 +14,16 @@ from orion.plan.sources import Source
 from orion.runtime.inputs import Inputs
 from orion.runtime.scan import DAY_END, LATEST
 
+# Consumers of tasks that read a range of offsets and end.
+IN_BATCHES = {
+    # How long a broker may keep a reader waiting at a topic's end. While it does, it answers nothing else on that
+    # connection, and a task that has read its last record asks where its partition ends: it would wait half a second,
+    # which is Kafka's own. Nobody reads between batches, so there are no more requests for it.
+    "kafka.fetch.max.wait.ms": "5",
+    # How many records Spark takes at a time of those that are fetched: it looks the partition's ends up each time.
+    "kafka.max.poll.records": "5000",
+}
+
 
 @dataclass(frozen=True)
 class KafkaSource:
@@ -31,6 +41,7 @@ class KafkaSource:
     least_records: int = 0  # a batch waits until there are so many, but no longer than `longest_wait_ms`
     longest_wait_ms: int = 0
     positions: Mapping[str, Mapping[int, int]] = field(default_factory=dict)  # by topic, instead of `starting`
+    waits: bool = False  # tasks stay at a topic's end, and wait for records there
 
     def over(self, inputs: Inputs) -> KafkaSource:
         """The source for a query whose lost records somebody has accepted, or one that has none."""
@@ -65,7 +76,7 @@ class KafkaSource:
         return raw.selectExpr("*", f"{DAY_END} + {self.most_ahead_ms}L AS {LATEST}")
 
     def _topic(self, source: Source) -> DataStreamReader:
-        return (
+        reader = (
             self.spark.readStream.format("kafka")
             .option("kafka.bootstrap.servers", self.bootstrap)
             .option("subscribe", source.topic)
@@ -76,3 +87,4 @@ class KafkaSource:
             # makes nothing.
             .option("includeHeaders", "true")
         )
+        return reader if self.waits else reader.options(**IN_BATCHES)

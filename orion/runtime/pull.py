@@ -18,6 +18,7 @@ from orion.plan.interruption import MOST_ROWS, Interruption, refuse_too_many
 from orion.plan.sources import ROWTIME, Kind, Source
 from orion.plan.steps import Pull
 from orion.runtime import rows
+from orion.runtime.kafka_source import IN_BATCHES
 from orion.runtime.scan import decoded
 from orion.runtime.schemas import Schemas
 from orion.schema import quote, spark_type
@@ -102,6 +103,7 @@ def topic_reader(spark: SparkSession, bootstrap: str) -> Read:
             .option("startingOffsets", "earliest")
             .option("endingOffsets", "latest")
             .option("includeHeaders", "true")
+            .options(**IN_BATCHES)
             .load()
         )
 

@@ -44,7 +44,7 @@ def test_a_worker_gets_plain_columns_and_finds_all_in_them(spark: SparkSession) 
         (*("dlq.X", b"k", b"bad", 9, OWN, 3), letter),
         (*("dlq.X", b"k", b"bad", 9, None, 3), letter),
     ]
-    frame = spark.createDataFrame(made, rows.OUTGOING).selectExpr(*exact._SENT)
+    frame = exact.pack_outgoing(spark.createDataFrame(made, rows.OUTGOING))
     assert {field.dataType.typeName() for field in frame.schema} == {"binary", "long", "integer", "string"}
     permit = Permit("", "", b"", "", Path(), "X", "dlq.X")
     [chunk] = exact.chunks(iter(frame.toArrow().combine_chunks().to_batches()), permit)

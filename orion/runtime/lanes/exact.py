@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -65,7 +66,7 @@ class ExactLane:
         return self._writer(frame, name, checkpoint).trigger(once=True).start()
 
     def _writer(self, frame: DataFrame, name: str, checkpoint: Path) -> DataStreamWriter:
-        tally = _tallied(simplified(_sent(frame)), self.permit, None)
+        tally = _tallied(simplified(pack_outgoing(frame)), self.permit, None)
         return writer(counted(tally), name, checkpoint).format("noop")
 
 
@@ -78,21 +79,29 @@ def counted(tally: DataFrame) -> DataFrame:
 
 def tallies(frame: DataFrame, permit: Permit, batch: int) -> DataFrame:
     """A batch of rows.OUTGOING written, as what each slot comes to; for those whom Spark doesn't tell its number."""
-    return _tallied(_sent(frame), permit, batch)
+    return _tallied(pack_outgoing(frame), permit, batch)
 
 
 def _tallied(sent: DataFrame, permit: Permit, batch: int | None) -> DataFrame:
     return sent.mapInArrow(_writing(permit, batch), TALLY)
 
 
-# What goes to the workers. Spark measures an Arrow batch at each row that it adds, which takes the longer for lists and
-# structs the more rows there are: so what few records have goes as text. `letter` tells which topic a record is for.
-_NULLS = "map('ignoreNullFields', 'false')"
-_SENT = ("key", "value", "timestamp", "origin", "to_json(headers) AS headers", f"to_json(letter, {_NULLS}) AS letter")
+# What goes to the workers, and behind it either where the record comes from or a change of state: a query has only one
+# of them. Spark measures an Arrow batch at each row that it adds, column by column, and lists and structs the longer
+# the more rows there are: so what few records have goes as text, all of it in one column.
+SENT = ("key", "value", "timestamp", "aside")
+ORIGIN = "origin"
 
 
-def _sent(frame: DataFrame) -> DataFrame:
-    return frame.selectExpr(*_SENT, *([rows.STATE] if rows.STATE in frame.columns else []))
+def aside(headers: str, letter: str) -> str:
+    """The Spark SQL of a record's headers and of what its dead letter tells."""
+    return f"to_json(named_struct('headers', {headers}, 'letter', {letter}), map('ignoreNullFields', 'false'))"
+
+
+def pack_outgoing(frame: DataFrame) -> DataFrame:
+    told = f"CASE WHEN headers IS NOT NULL OR letter IS NOT NULL THEN {aside('headers', 'letter')} END AS aside"
+    behind = rows.STATE if rows.STATE in frame.columns else ORIGIN
+    return frame.selectExpr("key", "value", "timestamp", told, behind)
 
 
 def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -124,41 +133,51 @@ _TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64())
 
 
 def chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]:
-    """Batches of _SENT's columns, and of rows.STATE, as records for the client."""
+    """Batches of SENT's columns, and of rows.STATE or ORIGIN, as records for the client."""
     for batch in batches:
-        if batch.num_columns > len(_SENT):
-            states = batch.column(len(_SENT))
+        if rows.STATE in batch.schema.names:
+            states = batch.column(rows.STATE)
             for at in _filled(states):
                 yield _changelog_chunk(states[at].as_py(), permit)
             batch = batch.filter(states.is_null()) if states.null_count < len(states) else batch
-        if batch.num_rows == 0:
+        if batch.num_rows:
+            yield _records_chunk(batch, permit)
+
+
+def _records_chunk(batch: pa.RecordBatch, permit: Permit) -> Chunk:
+    keys, values, times, asides = batch.columns[: len(SENT)]
+    # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
+    stamped = pc.max_element_wise(times, 1).to_numpy()
+    stamps = stamped.tolist()
+    topics, now = [permit.topic] * batch.num_rows, time.time_ns() // 1_000_000
+    good = np.ones(batch.num_rows, bool)
+    headers: dict[int, transactions.Headers] = {}
+    for at in _filled(asides):
+        told = json.loads(asides[at].as_py())
+        own = [_header(header) for header in told["headers"] or ()]
+        if own:
+            headers[at] = [*own]
+        letter = told["letter"]
+        if letter is None:
             continue
-        keys, values, times, origins, headers, letters = batch.columns[: len(_SENT)]
-        # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
-        stamped = pc.max_element_wise(times, 1)
-        topics = [permit.topic] * batch.num_rows
-        own = _headers(headers)
-        made: dict[int, transactions.Headers] = {at: list(pairs) for at, pairs in own.items()}
-        stamps, now = stamped.to_numpy().tolist(), time.time_ns() // 1_000_000
-        for at in _filled(letters):
-            letter = json.loads(letters[at].as_py())
-            if letter["bad"] == rows.NOTE:
-                topics[at] = letter["topic"]
-                continue
-            topics[at] = permit.letters
-            # One from the future has the present time: brokers may refuse its own, and a topic would keep it too long.
-            stamps[at] = min(stamps[at], now)
-            made[at] = list(telling(letter["bad"], letter, own.get(at, [])))
-        yield Chunk(
-            topics,
-            _listed(keys),
-            _listed(values),
-            stamps,
-            [made.get(at) for at in range(batch.num_rows)] if made else None,
-            _longest(keys) + _longest(values),
-            pc.max(stamped.filter(letters.is_null())).as_py() or 0,
-            origins[0].as_py(),
-        )
+        good[at] = False
+        if letter["bad"] == rows.NOTE:
+            topics[at] = letter["topic"]
+            continue
+        topics[at] = permit.letters
+        # One from the future has the present time: brokers may refuse its own, and a topic would keep it too long.
+        stamps[at] = min(stamps[at], now)
+        headers[at] = list(telling(letter["bad"], letter, own))
+    return Chunk(
+        topics,
+        _listed(keys),
+        _listed(values),
+        stamps,
+        [headers.get(at) for at in range(batch.num_rows)] if headers else None,
+        _longest(keys) + _longest(values),
+        int(np.max(stamped[good], initial=0)),
+        batch.column(ORIGIN)[0].as_py() if ORIGIN in batch.schema.names else None,
+    )
 
 
 def _changelog_chunk(packed: bytes, permit: Permit) -> Chunk:
@@ -177,13 +196,10 @@ def _filled(column: pa.Array) -> list[int]:
     return found
 
 
-def _headers(column: pa.Array) -> dict[int, list[tuple[str, bytes | None]]]:
-    """Those of the records that have any, by the record's place."""
-    return {at: [_header(h) for h in json.loads(column[at].as_py())] for at in _filled(column)}
-
-
-def _header(told: dict[str, str]) -> tuple[str, bytes | None]:
-    return told["key"], b64decode(told["value"]) if "value" in told else None
+def _header(told: dict[str, str | None]) -> tuple[str, bytes | None]:
+    name, value = told["key"], told.get("value")
+    assert name is not None
+    return name, None if value is None else b64decode(value)
 
 
 def _longest(column: pa.Array) -> int:

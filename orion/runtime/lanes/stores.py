@@ -29,7 +29,7 @@ from orion.hub.records import Record
 from orion.hub.transactions import Permit, Written
 from orion.runtime import rows
 from orion.runtime.checkpoint_planting import read_ranges
-from orion.runtime.lanes.exact import TALLY, chunks, counted, tally_of
+from orion.runtime.lanes.exact import TALLY, aside, chunks, counted, tally_of
 from orion.runtime.lanes.streams import writer
 from orion.runtime.simplified import simplified
 from orion.runtime.streaming_batch import batch_number
@@ -38,27 +38,19 @@ from orion.sinks.store import TIME, Refusal, Session, Slot, Store, StoreAway, Tr
 
 # What goes along for dead letters, behind the store's own columns: the record itself only where it is one already. Of
 # those that the store refuses it is read from Kafka once more, so that all others needn't carry their bytes.
-_NULLS = "map('ignoreNullFields', 'false')"
 _BAD = f"{rows.BAD} IS NOT NULL"
+_LETTER = (
+    f"named_struct('bad', {rows.BAD}, 'topic', {rows.TOPIC}, 'partition', ROWPARTITION, 'offset', ROWOFFSET, "
+    f"'stamp', {rows.STAMP})"
+)
 _LETTERS = {
     "key": f"CASE WHEN {_BAD} THEN {rows.RAW_KEY} END",
     "value": f"CASE WHEN {_BAD} THEN {rows.RAW_VALUE} END",
     "timestamp": rows.STAMP,
+    "aside": f"CASE WHEN {_BAD} THEN {aside(rows.RECORD_HEADERS, _LETTER)} END",
     "origin": rows.ORIGIN,
-    "headers": f"CASE WHEN {_BAD} THEN to_json({rows.RECORD_HEADERS}) END",
-    "letter": f"CASE WHEN {_BAD} THEN to_json(named_struct('bad', {rows.BAD}, 'topic', {rows.TOPIC}, 'partition', "
-    f"ROWPARTITION, 'offset', ROWOFFSET, 'stamp', {rows.STAMP}), {_NULLS}) END",
 }
-_SCHEMA = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("timestamp", pa.int64()),
-        ("origin", pa.int32()),
-        ("headers", pa.string()),
-        ("letter", pa.string()),
-    ]
-)
+_SCHEMA = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("timestamp", pa.int64()), ("aside", pa.string())])
 _KEPT_SESSIONS = 4  # of a worker; each is a connection that the server has to bear
 
 
@@ -90,7 +82,7 @@ def _moving(permit: Permit, store: Store, task: str) -> Callable[[Batches], Batc
         head = next(filled, None)
         if head is not None:
             sources = read_ranges(permit.checkpoint, number) if permit.checkpoint else ()
-            slot = Slot(task, head.column(head.num_columns - len(_LETTERS) + 3)[0].as_py(), number)
+            slot = Slot(task, head.column(head.num_columns - 1)[0].as_py(), number)
             yield tally_of(_moved(permit, store, slot, sources, _chained(head, filled)), permit)
         settled()
 
@@ -139,10 +131,10 @@ class _Moving:
         refused: list[Refusal] = []
         for batch in batches:
             own = batch.num_columns - len(_LETTERS)
-            letters = pa.RecordBatch.from_arrays(batch.columns[own:], schema=_SCHEMA)
-            is_bad = letters.column("letter").is_valid()
+            letters = pa.RecordBatch.from_arrays(batch.columns[own:-1], schema=_SCHEMA)
+            is_bad = letters.column("aside").is_valid()
             good = batch.select(range(own))
-            if letters.column("letter").null_count < batch.num_rows:
+            if letters.column("aside").null_count < batch.num_rows:
                 unreadable.append(letters.filter(is_bad))
                 good = good.filter(pc.invert(is_bad))
             if good.num_rows:
@@ -170,16 +162,15 @@ class _Moving:
         stamp = (record.timestamp if record else None) or 0
         told = {"bad": f"ROW_REFUSED: {reason}", "topic": self.topic, "partition": self.slot.number}
         headers = [
-            {"key": name, **({} if value is None else {"value": b64encode(value).decode()})}
+            {"key": name, "value": None if value is None else b64encode(value).decode()}
             for name, value in (record.headers if record else ())
         ]
+        letter = {**told, "offset": offset, "stamp": stamp}
         return {
             "key": record.key if record else None,
             "value": record.value if record else None,
             "timestamp": stamp,
-            "origin": self.slot.number,
-            "headers": json.dumps(headers) if headers else None,
-            "letter": json.dumps({**told, "offset": offset, "stamp": stamp}),
+            "aside": json.dumps({"headers": headers, "letter": letter}),
         }
 
 
