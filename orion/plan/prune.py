@@ -1,14 +1,15 @@
 """A relation without the columns that nothing reads.
 
 Spark does this by itself wherever it sees the columns; what passes through a keyed operator is bytes to it. So a join
-packs only what the query needs of each side.
+packs only what the query needs of each side. Neither does it look into a record: which columns of a source nobody reads
+is told to those who decode it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from typing import assert_never
 
 from orion.plan.relations import (
@@ -25,8 +26,9 @@ from orion.plan.relations import (
     Settle,
     Side,
     Union,
+    scans,
 )
-from orion.plan.sources import WINDOW_BOUNDS
+from orion.plan.sources import WINDOW_BOUNDS, Source
 
 _QUOTED = re.compile(r"`((?:[^`]|``)+)`")
 
@@ -55,6 +57,25 @@ def pruned(relation: Relation, needed: frozenset[str] | None = None) -> Relation
             return replace(relation, input=pruned(input, _read((*_exprs(relation), *arguments))))
         case _:
             assert_never(relation)
+
+
+def unread_columns(relation: Relation) -> frozenset[str]:
+    """Names of columns of its sources that no expression of a relation has; only where its root says what it takes."""
+    if not isinstance(relation, Project | Aggregate | Settle | Distinct):
+        return frozenset()
+    return frozenset(c.name for s in scans(relation) for c in s.schema.columns) - _read(_expressions(relation))
+
+
+def _expressions(value: object) -> Iterator[Expr]:
+    """Every expression inside."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _expressions(each)
+    elif is_dataclass(value) and not isinstance(value, Source):
+        for field in fields(value):
+            yield from _expressions(getattr(value, field.name))
 
 
 def _exprs(relation: Aggregate) -> tuple[Expr, ...]:

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from pyspark.sql import DataFrame
 
+from orion.plan.prune import unread_columns
 from orion.plan.relations import (
     Aggregate,
     Distinct,
@@ -76,14 +77,18 @@ def build(relation: Relation, read: Read, spread: Spread | None = None, *, keeps
 
     `keeps_late`: rows that come too late for a window come out as bad ones.
     """
-    tasks = spread or Spread(1)
+    # The letter of a late row has all of the row's columns.
+    unread = frozenset() if keeps_late else unread_columns(relation)
+    return _built(relation, lambda source: decoded(read(source), source, unread), spread or Spread(1), keeps_late)
 
+
+def _built(relation: Relation, read: Read, tasks: Spread, keeps_late: bool) -> DataFrame:
     def inner(of: Relation) -> DataFrame:
-        return build(of, read, tasks, keeps_late=keeps_late)
+        return _built(of, read, tasks, keeps_late)
 
     match relation:
         case Scan(source):
-            return decoded(read(source), source)
+            return read(source)
         case Filter(input, condition):
             return _filtered(relation, inner(input), condition.spark)
         case Project(input, items):

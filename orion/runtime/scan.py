@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
-from orion.formats import decode_in_steps, format_of
+from orion.formats import Decoded, decode_in_steps, format_of
 from orion.formats.wire.ranges import beyond_range
 from orion.moments import ROW_MILLIS
-from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART, Kind, Source, WindowKind
+from orion.plan.sources import (
+    ROWOFFSET,
+    ROWPARTITION,
+    ROWTIME,
+    WINDOWEND,
+    WINDOWSTART,
+    Kind,
+    Source,
+    WindowKind,
+    is_alone,
+)
 from orion.runtime import headers as own_headers
 from orion.runtime import rows
 from orion.schema import Column, Scalar, literal, quote
@@ -22,13 +34,16 @@ LATEST = "latest"
 DAY_END = "(unix_date(date_add(current_date(), partition * 0)) * 86400000L + 86400000L)"
 
 
-def decoded(raw: DataFrame, source: Source) -> DataFrame:
-    """From the columns of Spark's Kafka source to the source's own, the pseudo columns and rows.META."""
+def decoded(raw: DataFrame, source: Source, unread: frozenset[str] = frozenset()) -> DataFrame:
+    """From the columns of Spark's Kafka source to the source's own, the pseudo columns and rows.META.
+
+    Columns that are `unread` may be NULL.
+    """
     if source.headed:
         raw = own_headers.honoured(raw)
     key_bytes, bounds = _key_and_window(source)
     key = format_of(source.key).decode(source.schema.key, source.key, key_bytes, KEY)
-    value = format_of(source.value).decode(source.schema.value, source.value, "value", VALUE)
+    value = _decode_value(source, unread)
     headers = source.schema.headers
     taken = ["key", "value", "topic", "partition", "offset", "timestamp"]
     taken += ["headers" if "headers" in raw.columns else f"{NO_HEADERS} AS headers"]
@@ -64,6 +79,21 @@ def decoded(raw: DataFrame, source: Source) -> DataFrame:
         *added,
     )
     return _with_time(_without_empty(frame, source), source)
+
+
+def _decode_value(source: Source, unread: frozenset[str]) -> Decoded:
+    """Without the text that nobody reads: in JSON whatever stands there is one, so it can't make a record a bad one."""
+    columns, serde = source.schema.value, source.value
+    kept = tuple(c for c in columns if c.type is not Scalar.STRING or c.name not in _without_time(unread, source))
+    if serde.format != "JSON" or len(kept) == len(columns) or not kept or is_alone(kept, serde):
+        return format_of(serde).decode(columns, serde, "value", VALUE)
+    found = format_of(serde).decode(kept, serde, "value", VALUE)
+    fields = dict(zip((c.name for c in kept), found.fields, strict=True))
+    return replace(found, fields=tuple(fields.get(c.name, "CAST(NULL AS STRING)") for c in columns))
+
+
+def _without_time(unread: frozenset[str], source: Source) -> frozenset[str]:
+    return unread if source.timestamp is None else unread - {source.timestamp.column}
 
 
 def _beyond(columns: tuple[Column, ...], fields: tuple[str, ...], side: str) -> str:

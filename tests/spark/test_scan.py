@@ -73,3 +73,46 @@ def test_a_record_from_the_far_future_is_bad(spark: Spark) -> None:
     by_record = Source("S", Kind.STREAM, SCHEMA, "s", Serde("KAFKA"), Serde("JSON"))
     records = raw(spark, (1, 0, {})).selectExpr("*", f"4999L AS {LATEST}")
     assert told(decoded(records, by_record), rows.BAD) == ["TIMESTAMP_IN_FUTURE: 5000 is later than 4999"]
+
+
+WIDE = Schema(
+    (
+        Column("K", Scalar.STRING, Role.KEY),
+        Column("V", Scalar.BIGINT, spelling="v"),
+        Column("NOTE", Scalar.STRING, spelling="note"),
+        Column("N", Scalar.BIGINT, spelling="n"),
+    )
+)
+
+
+def test_of_what_nobody_reads_only_text_is_left_out(spark: Spark) -> None:
+    """A record is as good or bad as it was: any value is a text, and not any value a number."""
+    source = Source("S", Kind.STREAM, WIDE, "s", Serde("KAFKA"), Serde("JSON"))
+    values = [
+        '{"v": 1, "note": "x", "n": 2}',
+        '{"v": 1, "note": {"a": [1]}, "n": 2}',
+        '{"v": 1, "NOTE": true, "N": 2}',
+        '{"v": 1, "note": "x", "n": "two"}',
+        '{"v": 1, "note": "\\ud800", "n": 2}',
+        '{"v": 1, "note": "x',
+    ]
+    found = [(b"k", value.encode(), "s", 0, at, 5, None) for at, value in enumerate(values)]
+    frame = spark.createDataFrame(found, RAW.replace("TIMESTAMP", "BIGINT"))
+    records = frame.withColumn("timestamp", frame.timestamp.cast("timestamp"))
+    whole, part = (
+        decoded(records, source, unread).select("ROWOFFSET", "V", rows.BAD).orderBy("ROWOFFSET").collect()
+        for unread in (frozenset[str](), frozenset({"NOTE", "N"}))
+    )
+    assert whole == part
+    assert [row[rows.BAD] is None for row in whole] == [True, True, True, False, False, False]
+
+
+def test_text_that_nobody_reads_is_not_in_what_is_decoded(spark: Spark) -> None:
+    source = Source("S", Kind.STREAM, WIDE, "s", Serde("KAFKA"), Serde("JSON"))
+    records = raw(spark, (1, 0, {}))
+    plans = [
+        decoded(records, source, unread)._jdf.queryExecution().analyzed().toString()
+        for unread in (frozenset[str](), frozenset({"NOTE", "N"}), frozenset({"V", "NOTE", "N"}))
+    ]
+    assert ["StructField(note" in plan for plan in plans] == [True, False, False]
+    assert all("StructField(n," in plan for plan in plans)

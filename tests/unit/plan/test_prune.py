@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orion import ksql
 from orion.plan.catalog import Catalog
+from orion.plan.prune import unread_columns
 from orion.plan.relations import Join, Project, Query, inputs, looked_up
 from orion.plan.steps import StartQuery
 
@@ -53,3 +54,21 @@ def test_the_tables_a_stream_looks_into_are_known() -> None:
     query = planned("CREATE STREAM j AS SELECT u.id, z FROM s JOIN t ON s.id = t.id JOIN u ON t.y = u.id;")
     assert looked_up(query.relation) == {"T", "U"}
     assert looked_up(planned("CREATE TABLE j AS SELECT t.id, x, z FROM t JOIN u ON t.id = u.id;").relation) == set()
+
+
+def test_columns_that_nothing_asks_for_are_known() -> None:
+    found = {
+        statement: unread_columns(planned(statement).relation)
+        for statement in (
+            "CREATE STREAM o AS SELECT id, a FROM s WHERE b > 1;",
+            "CREATE TABLE o AS SELECT a, COUNT(*) FROM s GROUP BY a;",
+            "CREATE STREAM o AS SELECT s.id, a, x FROM s JOIN t ON s.id = t.id;",
+            "CREATE STREAM o AS SELECT * FROM s;",
+        )
+    }
+    assert list(map(sorted, found.values())) == [["C"], ["B", "C", "ID"], ["B", "C", "Y"], []]
+
+
+def test_a_root_that_passes_on_what_it_gets_reads_all() -> None:
+    [below] = inputs(planned("CREATE STREAM o AS SELECT id, a FROM s WHERE b > 1;").relation)
+    assert unread_columns(below) == frozenset()
