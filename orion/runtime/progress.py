@@ -44,7 +44,6 @@ class Progress:
     reported: bool = False  # whether the run at hand has told anything: before that, nothing is known of it
     offsets: Offsets = field(default_factory=dict)
     done: tuple[int, int] | None = None  # the last batch that is done, and when that was, in milliseconds
-    watermark: str | None = None
     durations: dict[str, int] = field(default_factory=dict)
     _seen: tuple[str, int] = ("", -1)
     _timed: deque[Batch] = field(default_factory=lambda: deque(maxlen=50))
@@ -100,7 +99,6 @@ class Progress:
         if counted.get("newest"):
             self.freshness_ms = max(0, _ended_ms(report) - int(counted["newest"]))
         self.batches += 1
-        self.watermark = report.get("eventTime", {}).get("watermark")
         self.durations = dict(report.get("durationMs", {}))
 
 
