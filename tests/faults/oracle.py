@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow.parquet as pq
 
@@ -188,6 +188,7 @@ class _Lake:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._known: set[str] = set()
+        self._files: dict[str, Counter[Row]] = {}
         self._found: Counter[Row] = Counter()
 
     def rows(self) -> Counter[Row]:
@@ -195,17 +196,23 @@ class _Lake:
             if entry.name in self._known:
                 continue
             for line in entry.read_text().splitlines():
-                action = json.loads(line)
-                assert "remove" not in action, f"{entry} takes away what was there"
-                if "add" in action:
-                    self._read(self._folder / action["add"]["path"])
+                self._take(json.loads(line))
             self._known.add(entry.name)
         return self._found
 
-    def _read(self, file: Path) -> None:
+    def _take(self, action: dict[str, Any]) -> None:
+        """An action of the log. The sink puts small files together from time to time: the rows have to be the same."""
+        if "add" in action:
+            path = action["add"]["path"]
+            self._files[path] = self._read(self._folder / path)
+            self._found.update(self._files[path])
+        elif "remove" in action:
+            assert not action["remove"]["dataChange"], f"{action} takes away what was there"
+            self._found.subtract(self._files.pop(action["remove"]["path"]))
+
+    def _read(self, file: Path) -> Counter[Row]:
         table = pq.read_table(file, columns=["K", "SEQ"])
-        rows = zip(table.column("K").to_pylist(), table.column("SEQ").to_pylist(), strict=True)
-        self._found.update(rows)
+        return Counter(zip(table.column("K").to_pylist(), table.column("SEQ").to_pylist(), strict=True))
 
 
 def _rows(name: str, must: Counter[Row], found: Counter[Row], wrong: list[str]) -> str:
