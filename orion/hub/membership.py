@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -34,6 +34,8 @@ _NAMED_S = 3.0
 _JOIN_S = 60.0
 # As long as a transaction may stay open: after that the broker ends it, and the question is answered.
 TRANSACTION_S = 300.0
+# How long the group's offsets are asked for, and how long at a time.
+_STABLE_S, _ASKED_S = 90.0, 10.0
 _SHUT_OUT = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID)
 _REFUSED = (*_SHUT_OUT, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION)
 _SETTINGS = {
@@ -49,8 +51,12 @@ _SETTINGS = {
 class Membership:
     """Joins at once, in the background. May be used by several threads."""
 
-    def __init__(self, kafka: Kafka, group: str, topics: Sequence[str]) -> None:
+    def __init__(
+        self, kafka: Kafka, group: str, topics: Sequence[str], end_abandoned: Callable[[], object] | None = None
+    ) -> None:
+        """`end_abandoned` ends transactions that nobody does any more; it is called while one is waited for."""
         self.group = group
+        self._end_abandoned = end_abandoned
         self._kafka = kafka
         self._name = uuid.uuid4().hex
         self._named = False
@@ -133,15 +139,26 @@ class Membership:
 
     def _read_committed(self, places: list[TopicPartition]) -> list[TopicPartition]:
         """The group's offsets where it has any, once no transaction over them is open."""
-        end = time.monotonic() + TRANSACTION_S + 30.0
+        end = time.monotonic() + _STABLE_S
         while True:
             try:
-                return [place for place in self._consumer.committed(places, timeout=10.0) if place.offset >= 0]
+                return [place for place in self._consumer.committed(places, timeout=_ASKED_S) if place.offset >= 0]
             except KafkaException as error:
-                if time.monotonic() > end or error.args[0].code() != KafkaError._TIMED_OUT:
+                if error.args[0].code() != KafkaError._TIMED_OUT:
                     with translated(self._subject):
                         raise
             self.look()
+            if time.monotonic() > end:
+                # By another client, next time: this one may have lost the broker that knows.
+                raise ExternalError(
+                    "OFFSETS_NOT_STABLE",
+                    f"A transaction over the offsets of {self.group} is open, or its coordinator doesn't answer.",
+                    hint=f"It is tried again. Brokers end a transaction {TRANSACTION_S:.0f} s after it began.",
+                    retry_after=1.0,
+                )
+            if self._end_abandoned is not None:
+                with suppress(ExternalError):
+                    self._end_abandoned()
 
     def forget(self, slots: Iterable[int], offsets: Mapping[str, Mapping[int, int]] | None = None) -> None:
         """The ledger says nothing of these slots any more, and the group is at these offsets: another query had the

@@ -147,7 +147,7 @@ def _as_member(permit: Permit, act: Callable[[Producer], T]) -> T:
         try:
             return act(producer)
         except BaseException as error:
-            _undo(name, producer)
+            _undo(permit, name, producer)
             if isinstance(error, KafkaException) and error.args[0].code() in _SHUT_OUT:
                 raise taken_over(permit.group) from error
             raise
@@ -275,13 +275,22 @@ def _producer(permit: Permit) -> tuple[str, Producer]:
     return key, _open[key]
 
 
-def _undo(name: str, producer: Producer) -> None:
-    """End the transaction; a producer that can't is let go, and the next one under its id ends it."""
+def _undo(permit: Permit, name: str, producer: Producer) -> None:
+    """End the transaction. One that can't be ended now is abandoned with this worker's names: the next run ends it. It
+    would wait for a worker that lives, and may have nothing more to write."""
     try:
         producer.abort_transaction(_ABORT_S)
     except KafkaException:
-        _open.pop(name, None)
+        _abandon(permit)
     except BaseException:
         with suppress(KeyError):
             del _open[name]
         raise
+
+
+def _abandon(permit: Permit) -> None:
+    """Let go of every producer, whose names are this worker's no longer."""
+    _open.clear()
+    claim = _claims.pop(permit.claims, None)
+    if claim is not None:
+        claim.release()

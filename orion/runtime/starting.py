@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -77,12 +78,14 @@ class Grounds:
         """A run that may start its stream. `new`: it has none yet. `accept`: what may be accepted is accepted."""
         checkpoint = Checkpoint(standing.checkpoint, bool(standing.topics))
         sweep(checkpoint.path)
-        claims.settle(self.kafka, self.writers)
+        end_abandoned = partial(claims.settle, self.kafka, self.writers)
+        end_abandoned()
         seen = self.watch.see(standing.topics)
         most = max((topic.partitions for topic in seen.topics.values()), default=1)
         slots = most * max(1, len(standing.topics)) if standing.slots is None else standing.slots
         room = prepare_ledger(self.kafka, slots)  # before anybody joins, who may subscribe to it
-        run = Run(Membership(self.kafka, standing.group, standing.topics), room, checkpoint, self.watch)
+        membership = Membership(self.kafka, standing.group, standing.topics, end_abandoned)
+        run = Run(membership, room, checkpoint, self.watch)
         try:
             known = self._stand(standing, run, seen, new=new)
             run.inputs = self._inputs(standing, checkpoint, seen, known, accept)

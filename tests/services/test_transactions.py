@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orion.errors import Conflict
-from orion.hub import claims, transactions
+from orion.hub import claims, membership, transactions
 from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
 from orion.hub.ledger import LEDGER, FastEnd, LedgerNote, list_written_batches, prepare_ledger
@@ -232,6 +232,52 @@ def test_what_a_killed_writer_left_open_is_ended_by_the_next_run(
         assert seen(kafka, topic) == [b"once"]
     finally:
         second.close()
+
+
+def test_what_is_abandoned_while_a_run_waits_for_it_is_ended(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(membership, "_ASKED_S", 1.0)
+    ready, folder = tmp_path / "ready", tmp_path / "writers"
+    arguments = (permit(kafka, topic, first, folder), topic, str(ready))
+    process = multiprocessing.get_context("spawn").Process(target=_hang, args=arguments)
+    process.start()
+    until = time.monotonic() + 60
+    while not ready.exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    ended: list[int] = []
+
+    def end_abandoned() -> None:
+        process.kill()
+        process.join()
+        ended.append(claims.settle(kafka, folder))
+
+    second = Membership(kafka, topic, [topic], end_abandoned)
+    try:
+        assert list_written_batches(second.read_notes(4)) == {}
+        assert ended[0] == 1
+    finally:
+        second.close()
+
+
+def test_a_transaction_that_a_living_writer_can_not_end_is_left_to_the_next_run(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> Iterator[Chunk]:
+        yield chunk(topic, b"lost")
+        monkeypatch.setattr(transactions, "_ABORT_S", 0.0)  # as long as a broker is away
+        raise ValueError("the batch has failed")
+
+    leave = permit(kafka, topic, first, tmp_path)
+    with pytest.raises(ValueError, match="failed"):
+        transactions.write(leave, Slot(0, 0), broken())
+    assert claims.settle(kafka, tmp_path) == 1
+    assert list_written_batches(first.read_notes(4)) == {}
+    monkeypatch.undo()
+    transactions.write(leave, Slot(0, 0), [chunk(topic, b"once")])
+    assert seen(kafka, topic) == [b"once"]
+    assert list_written_batches(first.read_notes(4)) == {0: 0}
 
 
 def test_a_name_that_was_used_before_starts_without_a_past(
