@@ -84,16 +84,13 @@ def decoded(raw: DataFrame, source: Source, unread: frozenset[str] = frozenset()
 def _decode_value(source: Source, unread: frozenset[str]) -> Decoded:
     """Without the text that nobody reads: in JSON whatever stands there is one, so it can't make a record a bad one."""
     columns, serde = source.schema.value, source.value
-    kept = tuple(c for c in columns if c.type is not Scalar.STRING or c.name not in _without_time(unread, source))
+    time = source.timestamp and source.timestamp.column
+    kept = tuple(c for c in columns if c.type is not Scalar.STRING or c.name not in unread or c.name == time)
     if serde.format != "JSON" or len(kept) == len(columns) or not kept or is_alone(kept, serde):
         return format_of(serde).decode(columns, serde, "value", VALUE)
     found = format_of(serde).decode(kept, serde, "value", VALUE)
     fields = dict(zip((c.name for c in kept), found.fields, strict=True))
     return replace(found, fields=tuple(fields.get(c.name, "CAST(NULL AS STRING)") for c in columns))
-
-
-def _without_time(unread: frozenset[str], source: Source) -> frozenset[str]:
-    return unread if source.timestamp is None else unread - {source.timestamp.column}
 
 
 def _beyond(columns: tuple[Column, ...], fields: tuple[str, ...], side: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -207,23 +209,28 @@ def _hang(leave: Permit, topic: str, ready: str) -> None:
     transactions.write(leave, Slot(0, 0), chunks())
 
 
-def test_what_a_killed_writer_left_open_is_ended_by_the_next_run(
-    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
-) -> None:
-    ready = tmp_path / "ready"
-    folder = tmp_path / "writers"
-    arguments = (permit(kafka, topic, first, folder), topic, str(ready))
-    process = multiprocessing.get_context("spawn").Process(target=_hang, args=arguments)
+@contextmanager
+def hanging_writer(leave: Permit, topic: str, ready: Path) -> Iterator[BaseProcess]:
+    """Another process that has a transaction open; it is gone in the end, whatever happens."""
+    process = multiprocessing.get_context("spawn").Process(target=_hang, args=(leave, topic, str(ready)))
     process.start()
     try:
         until = time.monotonic() + 60
         while not ready.exists():
             assert time.monotonic() < until
             time.sleep(0.05)
-        assert claims.settle(kafka, folder) == 0  # it lives
+        yield process
     finally:
         process.kill()
         process.join()
+
+
+def test_what_a_killed_writer_left_open_is_ended_by_the_next_run(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    folder = tmp_path / "writers"
+    with hanging_writer(permit(kafka, topic, first, folder), topic, tmp_path / "ready"):
+        assert claims.settle(kafka, folder) == 0  # it lives
     assert claims.settle(kafka, folder) == 1
     second = Membership(kafka, topic, [topic])
     try:
@@ -238,27 +245,21 @@ def test_what_is_abandoned_while_a_run_waits_for_it_is_ended(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(membership, "_ASKED_S", 1.0)
-    ready, folder = tmp_path / "ready", tmp_path / "writers"
-    arguments = (permit(kafka, topic, first, folder), topic, str(ready))
-    process = multiprocessing.get_context("spawn").Process(target=_hang, args=arguments)
-    process.start()
-    until = time.monotonic() + 60
-    while not ready.exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    folder = tmp_path / "writers"
     ended: list[int] = []
+    with hanging_writer(permit(kafka, topic, first, folder), topic, tmp_path / "ready") as process:
 
-    def end_abandoned() -> None:
-        process.kill()
-        process.join()
-        ended.append(claims.settle(kafka, folder))
+        def end_abandoned() -> None:
+            process.kill()
+            process.join()
+            ended.append(claims.settle(kafka, folder))
 
-    second = Membership(kafka, topic, [topic], end_abandoned)
-    try:
-        assert list_written_batches(second.read_notes(4)) == {}
-        assert ended[0] == 1
-    finally:
-        second.close()
+        second = Membership(kafka, topic, [topic], end_abandoned)
+        try:
+            assert list_written_batches(second.read_notes(4)) == {}
+            assert ended[0] == 1
+        finally:
+            second.close()
 
 
 def test_a_transaction_that_a_living_writer_can_not_end_is_left_to_the_next_run(
