@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from orion.errors import Conflict
 from orion.hub import claims, membership, transactions
+from orion.hub import kafka as door
 from orion.hub.claims import Claim
 from orion.hub.kafka import Kafka
 from orion.hub.ledger import LEDGER, FastEnd, LedgerNote, list_written_batches, prepare_ledger
@@ -265,17 +267,21 @@ def test_what_is_abandoned_while_a_run_waits_for_it_is_ended(
 def test_a_transaction_that_a_living_writer_can_not_end_is_left_to_the_next_run(
     kafka: Kafka, topic: str, first: Membership, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class BrokerIsAway(Producer):
+        def abort_transaction(self, timeout: float = -1) -> None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
     def broken() -> Iterator[Chunk]:
         yield chunk(topic, b"lost")
-        monkeypatch.setattr(transactions, "_ABORT_S", 0.0)  # as long as a broker is away
         raise ValueError("the batch has failed")
 
+    monkeypatch.setattr(door, "Producer", BrokerIsAway)
     leave = permit(kafka, topic, first, tmp_path)
     with pytest.raises(ValueError, match="failed"):
         transactions.write(leave, Slot(0, 0), broken())
+    monkeypatch.undo()
     assert claims.settle(kafka, tmp_path) == 1
     assert list_written_batches(first.read_notes(4)) == {}
-    monkeypatch.undo()
     transactions.write(leave, Slot(0, 0), [chunk(topic, b"once")])
     assert seen(kafka, topic) == [b"once"]
     assert list_written_batches(first.read_notes(4)) == {0: 0}
