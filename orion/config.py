@@ -61,6 +61,9 @@ class Engine(Section):
     )
     trigger_ms: int = Field(default=300, ge=0, description="shortest time from one micro-batch to the next")
     max_records_per_batch: int = Field(default=100_000, ge=1, description="most records a micro-batch reads")
+    share_statements: bool = Field(
+        default=True, description="statements over the same source run as one stream, where they can"
+    )
     grace_s: float = Field(
         default=20.0, ge=0, description="seconds that a batch under way has to end when the server stops"
     )

@@ -165,10 +165,13 @@ class Membership:
         name before."""
         self.credentials()
         places = [slot_place(slot) for slot in slots]
-        for topic, at in (offsets or {}).items():
-            places += [TopicPartition(topic, part, offset) for part, offset in at.items()]
         with translated(self._subject):
-            self._consumer.commit(offsets=places, asynchronous=False)
+            self._consumer.commit(offsets=places + _places_of(offsets or {}), asynchronous=False)
+
+    def commit_offsets(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
+        """Show how far the query is, for good: it stands when this returns."""
+        with translated(self._subject):
+            self._consumer.commit(offsets=_places_of(offsets), asynchronous=False)
 
     def leave_notes(self, notes: Mapping[int, LedgerNote]) -> None:
         """Note something for slots, all at once and without any records. It stands when this returns. Where the group
@@ -192,7 +195,7 @@ class Membership:
 
     def reached(self, offsets: Mapping[str, Mapping[int, int]], note: LedgerNote | None = None) -> None:
         """Show how far the query is: for people, and for a run that finds no checkpoint. A note goes with it."""
-        places = [TopicPartition(topic, part, offset) for topic, at in offsets.items() for part, offset in at.items()]
+        places = _places_of(offsets)
         if note is not None:
             places.append(slot_place(0, note.encode()))
         if places and self._joined:
@@ -215,6 +218,10 @@ class Membership:
     def _revoked(self, consumer: Consumer, _: list[TopicPartition]) -> None:
         consumer.unassign()
         self._settled = False
+
+
+def _places_of(offsets: Mapping[str, Mapping[int, int]]) -> list[TopicPartition]:
+    return [TopicPartition(topic, part, offset) for topic, at in offsets.items() for part, offset in at.items()]
 
 
 def taken_over(group: str) -> Conflict:

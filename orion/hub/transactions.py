@@ -2,7 +2,8 @@
 
 A slot is one partition of a batch. A worker writes it under the membership of the query's run (see
 orion.hub.membership): the batch's number stands in the query's group when the records can be read, and not before.
-Readers that read committed records see each result once.
+Readers that read committed records see each result once. Queries that share a stream share the transaction, too: each
+has its note in it, in its own group.
 
 Runs inside Spark's Python workers. A worker serves the slots of many queries, one after the other, with one producer:
 opening one takes longer than the transaction.
@@ -56,6 +57,7 @@ class Chunk:
     newest: int = 0  # the latest time among those that are no dead letters
     origin: int | None = None  # which partition of all that is read they come from, if from one
     partition: int = -1  # where they go; -1: by their keys
+    member: int = 0  # which of the queries that share a slot they are of
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,10 @@ class Written:
 class Intolerable(Exception):
     """A dead letter where none may be. Its text reaches the supervisor through Spark, so it marks itself."""
 
-    MARK = "DEAD_LETTER_REFUSED"
+    @staticmethod
+    def mark_of(group: str) -> str:
+        """What stands before the letter, in the text: whose it is."""
+        return f"DEAD_LETTER_REFUSED by {group}"
 
 
 _open: dict[str, Producer] = {}
@@ -114,21 +119,33 @@ _claims: dict[Path, Claim] = {}
 
 def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
     """Write a slot's records. A slot without any has nothing to note either: when it runs again it has none again."""
+    return write_shared([(permit, slot)], chunks)[0]
+
+
+def write_shared(members: Sequence[tuple[Permit, Slot]], chunks: Iterable[Chunk]) -> list[Written]:
+    """Write the records that several queries make of one slot; what each of them comes to. Their producers have the
+    same settings."""
     filled = (chunk for chunk in chunks if chunk.values)
     head = next(filled, None)
     if head is None:
-        return Written()
+        return [Written() for _ in members]
     if head.origin is not None:
-        slot = replace(slot, number=head.origin)
-    if dict(permit.done).get(slot.number, -1) >= slot.batch:
-        return Written()
-    return _as_member(permit, lambda producer: _transaction(producer, permit, slot, chain((head,), filled)))
+        members = [(permit, replace(slot, number=head.origin)) for permit, slot in members]
+    if all(_is_done(*member) for member in members):
+        return [Written() for _ in members]
+    first = members[0][0]
+    return _as_member(first, lambda producer: _transaction(producer, members, chain((head,), filled)))
+
+
+def _is_done(permit: Permit, slot: Slot) -> bool:
+    """Whether an earlier run has written the slot."""
+    return dict(permit.done).get(slot.number, -1) >= slot.batch
 
 
 def begin_slot(permit: Permit, slot: Slot) -> None:
     """Note that a slot's batch may reach another system from here on. Its dead letters note it once more: where these
     stand the note is there."""
-    if dict(permit.done).get(slot.number, -1) >= slot.batch:
+    if _is_done(permit, slot):
         return
 
     def note(producer: Producer) -> None:
@@ -146,34 +163,41 @@ def _as_member(permit: Permit, act: Callable[[Producer], T]) -> T:
         name, producer = _producer(permit)
         try:
             return act(producer)
-        except BaseException as error:
+        except BaseException:
             _undo(permit, name, producer)
-            if isinstance(error, KafkaException) and error.args[0].code() in _SHUT_OUT:
-                raise taken_over(permit.group) from error
             raise
 
 
-def _transaction(producer: Producer, permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
+def _transaction(producer: Producer, members: Sequence[tuple[Permit, Slot]], chunks: Iterable[Chunk]) -> list[Written]:
     producer.begin_transaction()
-    written = Written()
-    noted = False
+    written = [Written() for _ in members]
+    # Looked up at once, not chunk by chunk.
+    done = {number for number, member in enumerate(members) if _is_done(*member)}
+    noted: set[int] = set()
     for chunk in chunks:
-        fitting = [chunk]
-        if permit.limit and chunk.partition < 0 and chunk.largest + _FRAME_BYTES > permit.limit:
-            fitting = list(_parted(chunk, permit))
-        for part in fitting:
-            _produce(producer, part)
-            written.counts.update(part.topics)
-            written.newest = max(written.newest, part.newest)
-            if permit.tolerance.bounded:
-                _judge(part, permit, written)
-        if not noted:
+        if chunk.member in done:
+            continue
+        permit, slot = members[chunk.member]
+        _write_chunk(producer, permit, chunk, written[chunk.member])
+        if chunk.member not in noted:
             # While the first records are on their way, and before there are many: a run that has been shut out is told.
             _note(producer, permit, slot)
-            noted = True
+            noted.add(chunk.member)
     with _ending(_COMMIT_S + _HANGS_S):
         producer.commit_transaction(_COMMIT_S)
     return written
+
+
+def _write_chunk(producer: Producer, permit: Permit, chunk: Chunk, written: Written) -> None:
+    fitting = [chunk]
+    if permit.limit and chunk.partition < 0 and chunk.largest + _FRAME_BYTES > permit.limit:
+        fitting = list(_parted(chunk, permit))
+    for part in fitting:
+        _produce(producer, part)
+        written.counts.update(part.topics)
+        written.newest = max(written.newest, part.newest)
+        if permit.tolerance.bounded:
+            _judge(part, permit, written)
 
 
 def _note(producer: Producer, permit: Permit, slot: Slot, *, is_begun: bool = False) -> None:
@@ -181,8 +205,14 @@ def _note(producer: Producer, permit: Permit, slot: Slot, *, is_begun: bool = Fa
     note = LedgerNote(
         slot.batch, sources, dict(permit.topic_ids), is_begun=is_begun, feed=slot.feed, edition=permit.edition
     )
-    with _ending(_NOTE_S + _HANGS_S):
-        producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
+    try:
+        with _ending(_NOTE_S + _HANGS_S):
+            producer.send_offsets_to_transaction([slot_place(slot.number, note.encode())], permit.membership, _NOTE_S)
+    except KafkaException as error:
+        if error.args[0].code() in _SHUT_OUT:
+            raise taken_over(permit.group) from error
+        with translated(Subject(permit.bootstrap, group=permit.group)):
+            raise
 
 
 @contextmanager
@@ -249,7 +279,7 @@ def _judge(chunk: Chunk, permit: Permit, written: Written) -> None:
             place = "/".join(told.get(f"orion.source.{part}", "?") for part in ("topic", "partition", "offset"))
             written.example = f"{code} at {place}: {told.get('orion.error.reason')}"
         if not permit.tolerance.share:
-            raise Intolerable(f"{Intolerable.MARK}: {written.example}")
+            raise Intolerable(f"{Intolerable.mark_of(permit.group)}: {written.example}")
 
 
 def _producer(permit: Permit) -> tuple[str, Producer]:

@@ -36,12 +36,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from orion.runtime.checkpoint_planting import read_beginning
 from orion.runtime.inputs import Input
 from orion.runtime.progress import Offsets, slowest
 
@@ -133,6 +135,23 @@ class Checkpoint:
         """Where the query reads on after the batch that it has planned last, be that one done or under way."""
         planned = self.last_planned
         return {} if planned is None else self.offsets(planned)
+
+    @property
+    def begun_at(self) -> Offsets:
+        """Where the query's first batch began, as far as that is written."""
+        try:
+            return read_beginning(self.path / "sources" / "0" / "0")
+        except (OSError, ValueError, LookupError, AttributeError):
+            return {}
+
+    def leave_to_kafka(self) -> None:
+        """Remove what Spark goes by: from here on, Kafka alone tells how far the query is. Whose folder it is stays
+        where that is known."""
+        if self.path.is_dir() and not (self.path / _IDENTITY).exists():
+            shutil.rmtree(self.path, ignore_errors=True)
+        for name in ("metadata", ".metadata.crc", "offsets", "commits", "sources"):
+            there = self.path / name
+            shutil.rmtree(there, ignore_errors=True) if there.is_dir() else there.unlink(missing_ok=True)
 
     def verify(self, written: int | None) -> None:
         """Raise Distrust unless Spark would go on from here rightly. Call `sweep` first.

@@ -55,7 +55,7 @@ def read_ranges(folder: Path, batch: int) -> tuple[Ranges, ...]:
         if batch > 0:
             starts = _read_plan(folder / "offsets" / str(batch - 1))
         else:
-            starts = [_read_beginning(folder / "sources" / str(source) / "0") for source in range(len(ends))]
+            starts = [read_beginning(folder / "sources" / str(source) / "0") for source in range(len(ends))]
         return tuple(_range_of(*both) for both in zip(starts, ends, strict=True))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ()
@@ -83,7 +83,8 @@ def _read_plan(file: Path) -> list[Offsets]:
     return [_parse_offsets(line) for line in file.read_text(encoding="utf-8").split("\n")[2:] if line]
 
 
-def _read_beginning(file: Path) -> Offsets:
+def read_beginning(file: Path) -> Offsets:
+    """Where a source begins."""
     # A zero byte stands in front, for Spark 2.1.
     return _parse_offsets(file.read_text(encoding="utf-8").split("\n", 1)[1])
 
@@ -117,6 +118,24 @@ def plan_at_group(notes: Notes, reached: Reached, scans: Sequence[str]) -> Batch
     if any(topic not in reached for topic in scans):
         raise LookupError("the group has no offsets")
     return BatchPlan(number, tuple(_standing_at(topic, reached) for topic in scans), is_done=True, topic_ids=ids)
+
+
+def find_slot_positions(notes: Notes, reached: Reached, begun: Reached, topic: str) -> Offsets:
+    """From where on each partition is read, of a job whose slots are the partitions of its one topic.
+
+    What a slot has noted is written, and nothing of it behind that. The group may be further: what lies between made no
+    records. `begun` is where a job without either has begun. Raises LookupError where notes don't tell.
+    """
+    stands = dict(begun.get(topic, {})) | dict(reached.get(topic, {}))
+    for slot, note in notes.items():
+        if note.fast is not None or not note.sources:
+            raise LookupError("which offsets the last batch read isn't known")
+        for source in note.sources:
+            if slot in source.get(topic, {}):
+                stands[slot] = max(source[topic][slot][1], stands.get(slot, 0))
+    if not stands:
+        raise LookupError("how far it is isn't known")
+    return {topic: stands}
 
 
 def plan_fast(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:

@@ -464,7 +464,16 @@ class Engine:
         ahead = int(properties.get("orion.max.future.ms", engine.max_future_ms))
         fast = int(properties.get("orion.fast.batch.ms", engine.fast_batch_ms))
         source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most, ahead)
-        return Surroundings(self._grounds, source, self._checkpoints, trigger, self.schemas, fast, self.secrets)
+        return Surroundings(
+            self._grounds,
+            source,
+            self._checkpoints,
+            trigger,
+            self.schemas,
+            fast,
+            engine.share_statements,
+            self.secrets,
+        )
 
     @property
     def _checkpoints(self) -> Path:

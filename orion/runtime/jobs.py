@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,10 +19,12 @@ from orion.hub.ledger import list_written_batches
 from orion.hub.transactions import Permit
 from orion.plan.partitions import bonds
 from orion.plan.relations import Guarantee, Query, is_stateful, looked_up, scans
+from orion.plan.sharing import SharedWork, why_alone
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit
 from orion.runtime.checkpoint_planting import plan_anew, plan_fast
 from orion.runtime.dataframe import outgoing
+from orion.runtime.evaluation import Evaluation
 from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
@@ -31,7 +34,7 @@ from orion.runtime.respreading import Respreading
 from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
-from orion.runtime.starting import Grounds, Standing
+from orion.runtime.starting import Grounds, Joining, Standing
 from orion.security.secret_places import SecretPlaces
 
 
@@ -45,6 +48,7 @@ class Surroundings:
     trigger_ms: int
     schemas: Schemas
     fast_batch_ms: int = 60_000
+    shares: bool = True  # statements with the same source run as one stream
     secrets: SecretPlaces = field(default_factory=SecretPlaces)
 
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
@@ -72,6 +76,7 @@ class Surroundings:
 
     def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
         run.stream, run.spark = stream, self.source.spark
+        run.evaluation = None if run.endless else Evaluation(stream)
         self.grounds.started(standing, run)
         return run
 
@@ -107,6 +112,24 @@ class QueryJob:
         shutil.rmtree(self.checkpoint, ignore_errors=True)
         if is_stateful(self.query.relation):
             self.state.drop()
+
+    @cached_property
+    def shared_work(self) -> SharedWork | None:
+        """What other statements need to have in common with it to run in one stream; None: it runs in its own."""
+        around = self.around
+        if not around.shares or why_alone(self.query) is not None:
+            return None
+        return SharedWork.of(self.query, around.trigger_ms, around.source.most_records, around.source.most_ahead_ms)
+
+    def join(self) -> Joining:
+        """A run that may go on in a stream with others; raises LookupError where it has to start by itself."""
+        joining = self.around.grounds.begin_shared(self.standing())
+        joining.run.tolerance = Tolerance.parse(self.query.tolerance)
+        return joining
+
+    def shared_permit(self, run: Run) -> Permit:
+        """What the workers of a shared stream need to write this query's part."""
+        return self._with_profile(self.around.permit(run, self.dead_letters, self.query.sink.topic))
 
     def standing(self, slots: int | None = None) -> Standing:
         relation = self.query.relation
@@ -172,10 +195,14 @@ class QueryJob:
 
     def _permit(self, run: Run, query: Query) -> Permit:
         permit = replace(self.around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
-        if not query.profile:
+        return self._with_profile(permit)
+
+    def _with_profile(self, permit: Permit) -> Permit:
+        profile = self.query.profile
+        if not profile:
             return permit
-        settings = translated_settings(profiles.of(query.profile).lane_settings())
-        return replace(permit, settings=tuple(settings.items()), kind=query.profile)
+        settings = translated_settings(profiles.of(profile).lane_settings())
+        return replace(permit, settings=tuple(settings.items()), kind=profile)
 
     def _stand(self, run: Run, permit: Permit, found: Editions, *, forgotten: bool) -> StateEdition:
         """The changelogs that the run goes on with; what was left behind beside them is removed."""

@@ -12,6 +12,7 @@ import structlog
 from orion.runtime.gate import StartGate
 from orion.runtime.machine import Load, Machine
 from orion.runtime.progress import Progress
+from orion.runtime.sharing import Sharing
 from orion.runtime.states import Job as Job
 from orion.runtime.states import QueryStatus as QueryStatus
 from orion.runtime.states import State as State
@@ -43,6 +44,7 @@ class Queries:
         self._restored: dict[str, Supervised] = {}
         self._closed = threading.Event()
         self._starters = ThreadPoolExecutor(self._gate.width, thread_name_prefix="orion-start")
+        self._sharing = Sharing(self._gate, self._starters, self._closed.is_set)
         self._thread = threading.Thread(target=self._watch, name="orion-supervisor", daemon=True)
         self._thread.start()
 
@@ -139,9 +141,12 @@ class Queries:
             if time.monotonic() >= self._tidy_at:
                 self._tidy_at = time.monotonic() + _TIDY_EVERY_S
                 self._tidy()
-            for entry in sorted(self._running.values(), key=lambda entry: not entry.outside):
+            entries = sorted(self._running.values(), key=lambda entry: not entry.outside)
+            held = self._sharing.look(entries)
+            for entry in entries:
                 if entry.due:
-                    self._start_in_turn(entry)
+                    if entry.job.id not in held:
+                        self._start_in_turn(entry)
                 elif entry.lock.acquire(blocking=False):  # one that is being started or stopped keeps nobody waiting
                     try:
                         self._look_at(entry)

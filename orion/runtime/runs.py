@@ -21,6 +21,7 @@ from orion.hub.transactions import Intolerable
 from orion.plan.tolerance import PROPERTY, Recent, Tolerance, stopped
 from orion.runtime.checkpoint import Checkpoint, Distrust
 from orion.runtime.checkpoint_planting import read_ranges
+from orion.runtime.evaluation import Evaluation
 from orion.runtime.inputs import Inputs, Watch
 from orion.runtime.restoring import RestoreWatch
 
@@ -67,9 +68,11 @@ class Run:
     outputs: int = 0  # of the fast lane: the partitions of what it writes
     announce: Callable[[], str | None] = lambda: None  # what else there is to tell of it
     is_prelude: bool = False  # it ends by itself, and the job goes on in another run
+    is_shared: bool = False  # its stream does the work of others, too
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
     restore: RestoreWatch | None = None  # of one with state
+    evaluation: Evaluation | None = None  # of its stream, where that is its own
     _recent: Recent = field(default_factory=Recent)
     _draining: bool = False
     _ends_after: int = -1  # the last batch that was done when it was told to end
@@ -146,8 +149,9 @@ class Run:
         # A server that has taken over ends what this one's workers have open: they may be told of that first.
         if (lost.message in text or _FENCED in text) and self._shut_out():
             return lost
-        if Intolerable.MARK in text:
-            told = text.split(f"{Intolerable.MARK}: ", 1)[1].splitlines()[0]
+        mark = f"{Intolerable.mark_of(self.membership.group)}: "
+        if mark in text:
+            told = text.split(mark, 1)[1].splitlines()[0]
             return not_tolerated(f"'{PROPERTY}' is none", told)
         return None
 
@@ -185,19 +189,23 @@ class Run:
 
     def await_tasks(self, deadline_s: float = _TASKS_GONE_S) -> None:
         """Until no task of a stream that was stopped runs any more: Spark gives up on them before they are gone."""
-        if self.stream is None or self.spark is None:
-            return
-        until = time.monotonic() + deadline_s
-        tracker, group = self.spark.sparkContext.statusTracker(), str(self.stream.runId)
-        while time.monotonic() < until:
-            jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(group))[-_LAST_JOBS:]]
-            stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
-            if not any(stage is not None and stage.numActiveTasks > 0 for stage in stages):
-                return
-            time.sleep(0.05)
+        if self.stream is not None and self.spark is not None:
+            await_tasks(self.spark, str(self.stream.runId), deadline_s)
 
     def close(self) -> None:
         self.membership.close()
+
+
+def await_tasks(spark: SparkSession, stream: str, deadline_s: float = _TASKS_GONE_S) -> None:
+    """Until no task of a stream runs any more; `stream` is the id of its run."""
+    until = time.monotonic() + deadline_s
+    tracker = spark.sparkContext.statusTracker()
+    while time.monotonic() < until:
+        jobs = [tracker.getJobInfo(job) for job in sorted(tracker.getJobIdsForGroup(stream))[-_LAST_JOBS:]]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        if not any(stage is not None and stage.numActiveTasks > 0 for stage in stages):
+            return
+        time.sleep(0.05)
 
 
 def not_tolerated(why: str, letter: str) -> Conflict:

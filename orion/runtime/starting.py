@@ -28,11 +28,13 @@ from orion.runtime.checkpoint_planting import (
     Notes,
     Reached,
     Replan,
+    find_slot_positions,
     plan_anew,
     plant_checkpoint,
     read_ranges,
 )
 from orion.runtime.inputs import Input, Inputs, Seen, Watch, accepted, noted, trouble
+from orion.runtime.progress import Offsets
 from orion.runtime.runs import Run
 
 log = structlog.get_logger()
@@ -65,6 +67,15 @@ class Standing:
 
 
 @dataclass(frozen=True)
+class Joining:
+    """A run that is to go on in a stream with others: from where on it reads, and the last batch that it has noted."""
+
+    run: Run
+    stands: Offsets
+    batch: int
+
+
+@dataclass(frozen=True)
 class Grounds:
     """The cluster and the machine that jobs start on."""
 
@@ -76,6 +87,44 @@ class Grounds:
 
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         """A run that may start its stream. `new`: it has none yet. `accept`: what may be accepted is accepted."""
+        run, seen = self._join(standing)
+        try:
+            known = self._stand(standing, run, seen, new=new)
+            run.inputs = self._inputs(standing, run.checkpoint, seen, known, accept)
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def begin_shared(self, standing: Standing) -> Joining:
+        """A run that may go on in a stream with others. Each slot of the job is a partition of its one topic: it stands
+        where that slot has written last, whatever batches there were. Raises LookupError where that isn't known."""
+        run, seen = self._join(standing)
+        try:
+            run.membership.credentials()  # what runs elsewhere writes no more, so that the notes are the last
+            notes = run.membership.read_notes(run.slots)
+            reached = run.membership.read_offsets(_partitions(seen))
+            # One that has done a batch, and of which Kafka tells nothing, isn't at its beginning.
+            begun = run.checkpoint.begun_at if run.checkpoint.last_planned is None else {}
+            stands = find_slot_positions(notes, reached, begun, standing.topics[0])
+            identity = run.checkpoint.identity
+            known = noted(standing.topics, seen.topics) if identity is None else identity.topics
+            if any(topic.skipped for topic in known):
+                raise LookupError("it goes on over a gap")
+            run.inputs = Inputs(standing.job, known, standing.bonds, standing.resume)
+            found = trouble(run.inputs, seen.topics, stands, seen.earliest)
+            if found is not None and found.fatal:
+                raise found.error
+        except Distrust as error:
+            run.close()
+            raise LookupError(str(error)) from error
+        except BaseException:
+            run.close()
+            raise
+        return Joining(run, stands, max((note.batch for note in notes.values()), default=-1))
+
+    def _join(self, standing: Standing) -> tuple[Run, Seen]:
+        """A run that is a member of the job's group, or about to be, and what its topics are now."""
         checkpoint = Checkpoint(standing.checkpoint, bool(standing.topics))
         sweep(checkpoint.path)
         end_abandoned = partial(claims.settle, self.kafka, self.writers)
@@ -85,14 +134,7 @@ class Grounds:
         slots = most * max(1, len(standing.topics)) if standing.slots is None else standing.slots
         room = prepare_ledger(self.kafka, slots)  # before anybody joins, who may subscribe to it
         membership = Membership(self.kafka, standing.group, standing.topics, end_abandoned)
-        run = Run(membership, room, checkpoint, self.watch)
-        try:
-            known = self._stand(standing, run, seen, new=new)
-            run.inputs = self._inputs(standing, checkpoint, seen, known, accept)
-        except BaseException:
-            run.close()
-            raise
-        return run
+        return Run(membership, room, checkpoint, self.watch), seen
 
     def announce(self, group: str) -> None:
         """Have a group know of a job that will start later: what no group knows has been forgotten."""

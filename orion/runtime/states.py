@@ -64,6 +64,7 @@ class QueryStatus:
     running_since: float | None = None  # of the run at hand; None: there is none
     next_try_at: float | None = None  # of a job that has failed, or waits; None: it isn't tried again by itself
     restore: RestoreStatus | None = None  # of the run at hand; None: it keeps no state, or doesn't run
+    shares_with: tuple[str, ...] = ()  # the other jobs of the stream that it runs in
 
     @property
     def well(self) -> bool:

@@ -16,10 +16,13 @@ from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
+from orion.plan.sharing import SharedWork
 from orion.runtime.failures import WORKER_GONE, Cause, Failure, FailureHistory, cause_of
 from orion.runtime.gate import StartGate
+from orion.runtime.jobs import QueryJob
 from orion.runtime.progress import Offsets, Progress
 from orion.runtime.runs import Run
+from orion.runtime.shared_stream import MemberStream
 from orion.runtime.states import Job, QueryStatus, State
 
 log = structlog.get_logger()
@@ -27,7 +30,11 @@ log = structlog.get_logger()
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 _HEALTHY_S = 60.0  # a query that ran this long starts its back-off anew
 _ENDLESS_PROOF_S = 10.0  # a run without ends of batches has shown by then that it can read and write
+# How long a job has a stream of its own after it has failed, or has brought one down that it shared.
+_FIRST_ALONE_S, _LONGEST_ALONE_S = 60.0, 3600.0
 _RESTORING = (State.STARTING, State.RUNNING, State.RESTARTING)  # that is shown for these while tasks read their state
+_SHOWN_EVERY_S = 1.0
+_SMALL_LAG, _LAG_S = 1_000, 5.0  # one is caught up that is behind by so many records, or seconds
 _TRIED = (State.STARTING, State.RESTARTING, State.FAILING)  # those that are to run, and don't yet
 
 
@@ -49,12 +56,15 @@ class Supervised:
     outside: bool = False  # it works with another system, which may take its time to answer
     queued: bool = False  # a thread is about to start it
     _shown: Offsets = field(default_factory=dict)
+    _shown_at: float = 0.0
     _last_report: str = ""
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
     _started_at: float = 0.0
     _began: float | None = None  # the run at hand, in seconds since 1970
     _question: str = ""
+    _alone_until: float = 0.0
+    _alone_s: float = _FIRST_ALONE_S
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
@@ -75,6 +85,71 @@ class Supervised:
     def due(self) -> bool:
         """Whether it is to be started now."""
         return self.run is None and self.state in _TRIED and time.monotonic() >= self._retry_at
+
+    # ---- sharing a stream (orion.runtime.sharing) --------------------------------------------------------------
+
+    @property
+    def shared_work(self) -> SharedWork | None:
+        """What others have to have in common with it to run in one stream; None: it has its own for now."""
+        if time.monotonic() < self._alone_until or not isinstance(self.job, QueryJob):
+            return None
+        return self.job.shared_work
+
+    @property
+    def due_soon(self) -> bool:
+        """Whether it isn't to be started yet, but within a second."""
+        soon = self._retry_at - 1.0 <= time.monotonic() < self._retry_at
+        return self.run is None and self.state in _TRIED and soon
+
+    @property
+    def runs_well(self) -> bool:
+        return self.run is not None and self.state is State.RUNNING and self.error is None
+
+    @property
+    def runs_for_s(self) -> float:
+        """How long the run at hand is under way."""
+        return time.monotonic() - self._started_at
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether it has read what its topics have, but for what came within the last seconds."""
+        lag, rate = self.lag_of(self.progress), self.progress.rate_at(time.time()) or 0.0
+        return self.progress.reported and lag is not None and lag <= max(_SMALL_LAG, _LAG_S * rate)
+
+    def leave_stream(self) -> None:
+        """End the run, to go on in another stream at once."""
+        if self.run is not None:
+            self._end(self.run)
+
+    def adopt_run(self, run: Run, stands: Offsets) -> None:
+        """Go on with a run in a stream that is shared, and reads on at `stands`."""
+        if self.state in (State.RESTARTING, State.FAILING):
+            self._count_restart()
+        elif self.state is not State.RUNNING:
+            self.state, self.error = State.STARTING, None
+        self._started_at, self._began = time.monotonic(), time.time()
+        self.progress.begin_run()
+        self.progress.offsets |= {topic: dict(at) for topic, at in stands.items()}
+        self.run, self.new = run, False
+
+    def refuse_join(self, error: Exception) -> None:
+        """What kept it from joining others: its own affair, or a reason to start by itself."""
+        self.stay_alone()
+        match error:
+            case Conflict():
+                self._broken(error)
+            case ExternalError():
+                self._failed(error.message, Cause.OTHER_SYSTEM)
+            case _:
+                log.info("query has its own stream", query=self.job.id, reason=str(error))
+                self.begin_anew()
+
+    def stay_alone(self) -> None:
+        """Have a stream of its own for a while; the longer, the more often this happens."""
+        self._alone_until = time.monotonic() + self._alone_s
+        self._alone_s = min(_LONGEST_ALONE_S, self._alone_s * 2)
+
+    # ------------------------------------------------------------------------------------------------------------
 
     def look(self) -> None:
         """Notice what happened since the last look; start again what is due."""
@@ -109,13 +184,13 @@ class Supervised:
         self._end(run)
         if final is not None:
             self._broken(final)
-        elif failure is None and run.is_prelude:
-            self._begin_anew()
+        elif failure is None and (run.is_prelude or run.is_shared):
+            self.begin_anew()  # another of a shared stream has left it, or brought it down
         else:
             self._question = str(failure)
             self._ask(_reason(failure))
 
-    def _begin_anew(self) -> None:
+    def begin_anew(self) -> None:
         """To be started in its turn, as one that has not been tried yet."""
         self.gate.leave(self.job.id)
         self.state, self.error = State.STARTING, None
@@ -141,8 +216,7 @@ class Supervised:
 
     def _restart(self) -> None:
         if self._started_at > 0:
-            self.restarts += 1
-            self.history.restarts.append(time.time())
+            self._count_restart()
         try:
             self.start()
         except Conflict as error:
@@ -152,6 +226,10 @@ class Supervised:
         except Exception as error:
             self._question = str(error)
             self._failed(_reason(error), cause_of(self._question))
+
+    def _count_restart(self) -> None:
+        self.restarts += 1
+        self.history.restarts.append(time.time())
 
     def _ask(self, reason: str) -> None:
         """A stream that stopped with a question goes on as soon as that is answered."""
@@ -164,7 +242,9 @@ class Supervised:
             self.gate.leave(self.job.id)
             self._retry_at = time.monotonic() + (error.retry_after or _FIRST_WAIT_S)
             return
-        if answered:
+        if answered and self.shared_work is not None:
+            self.begin_anew()  # others may have had the same question
+        elif answered:
             self.state, self.error = State.STARTING, None
             self._restart()
         else:
@@ -178,6 +258,8 @@ class Supervised:
         self.progress.begin_run()
         self.history.note(Failure(time.time(), reason, cause))
         failing = self.history.persists(time.time(), None)
+        if cause in (Cause.STATEMENT, Cause.OUT_OF_MEMORY) or failing:
+            self.stay_alone()
         self.state, self.error = State.FAILING if failing else State.RESTARTING, reason
         held = self.gate.hold_back() if cause is Cause.STARVED else 0.0
         self._retry_at = time.monotonic() + max(held, self._wait_s)
@@ -186,13 +268,20 @@ class Supervised:
 
     def _take_progress(self, run: Run) -> None:
         reports = self._reports(run)
+        if reports and run.evaluation is not None:
+            run.evaluation.adapt(int(reports[-1].get("numInputRows") or 0))
         for report in reports:
             records, letters, errors = self.progress.records, self.progress.letters, self.progress.errors
             self.progress.take(report)
             written, bad = self.progress.records - records, self.progress.letters - letters
             if written:
                 run.judge(written - bad, self.progress.errors - errors, self.progress.example)
-        if self.progress.offsets != self._shown or (reports and run.endless):
+        if self.progress.offsets == self._shown and not (reports and run.endless):
+            return
+        # Each has a group of its own, and there may be many: the brokers needn't be told of every batch.
+        running = run.stream is not None and run.stream.isActive
+        if time.monotonic() - self._shown_at >= _SHOWN_EVERY_S or not running:
+            self._shown_at = time.monotonic()
             self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
             run.reached(self._shown, self.progress.done)
 
@@ -249,7 +338,7 @@ class Supervised:
         self.pause(grace_s)
         with self.lock:
             self.job, self.new, self._wait_s = job, False, _FIRST_WAIT_S
-            self._begin_anew()
+            self.begin_anew()
 
     def retry_now(self) -> None:
         """Try again without waiting any longer."""
@@ -271,10 +360,12 @@ class Supervised:
     def spark_plan(self) -> str | None:
         """Spark's own words for the last batch, if there was one."""
         run = self.run
-        if run is None or not isinstance(run.stream, StreamingQuery):
+        stream = run.stream if run is not None else None
+        stream = stream.shared.stream if isinstance(stream, MemberStream) else stream
+        if not isinstance(stream, StreamingQuery):
             return None
         with suppress(Py4JError, ConnectionError):
-            plan = run.stream._jsq.explainInternal(False)  # what `explain` prints
+            plan = stream._jsq.explainInternal(False)  # what `explain` prints
             return None if plan.startswith("No physical plan") else str(plan)
         return None
 
@@ -307,6 +398,7 @@ class Supervised:
             self._began if run is not None else None,
             time.time() + max(0.0, self._retry_at - time.monotonic()) if tried else None,
             restore,
+            run.stream.companions if run is not None and isinstance(run.stream, MemberStream) else (),
         )
 
 

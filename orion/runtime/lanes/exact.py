@@ -106,17 +106,22 @@ def pack_outgoing(frame: DataFrame) -> DataFrame:
 
 def _writing(permit: Permit, batch: int | None) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = batch_number(batch)
-        context = TaskContext.get()
-        assert context is not None
-        sources = read_ranges(permit.checkpoint, number) if permit.checkpoint else ()
-        feed = read_feed_offset(permit.checkpoint, number) if permit.checkpoint and not permit.topic_ids else None
-        slot = Slot(context.partitionId(), number, sources, feed)
+        slot = find_slot(permit.checkpoint, batch, has_topics=bool(permit.topic_ids))
         written = transactions.write(permit, slot, chunks(batches, permit))
         settled()
         yield tally_of(written, permit)
 
     return write
+
+
+def find_slot(checkpoint: Path | None, batch: int | None, *, has_topics: bool) -> Slot:
+    """The slot that this worker's task is, with what its batch reads by the checkpoint."""
+    number = batch_number(batch)
+    context = TaskContext.get()
+    assert context is not None
+    sources = read_ranges(checkpoint, number) if checkpoint else ()
+    feed = read_feed_offset(checkpoint, number) if checkpoint and not has_topics else None
+    return Slot(context.partitionId(), number, sources, feed)
 
 
 def tally_of(written: transactions.Written, permit: Permit) -> pa.RecordBatch:
@@ -141,10 +146,10 @@ def chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]
                 yield _changelog_chunk(states[at].as_py(), permit)
             batch = batch.filter(states.is_null()) if states.null_count < len(states) else batch
         if batch.num_rows:
-            yield _records_chunk(batch, permit)
+            yield records_chunk(batch, permit)
 
 
-def _records_chunk(batch: pa.RecordBatch, permit: Permit) -> Chunk:
+def records_chunk(batch: pa.RecordBatch, permit: Permit) -> Chunk:
     keys, values, times, asides = batch.columns[: len(SENT)]
     # librdkafka reads 0 as "now": a row at the epoch's first millisecond is stamped one later.
     stamped = pc.max_element_wise(times, 1).to_numpy()

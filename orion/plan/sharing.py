@@ -1,0 +1,47 @@
+"""Which statements can run as one stream: those that do the same up to where a record of their source is read.
+
+What such a stream does once for all of them is planning, reading, decoding, and a transaction for each slot. A
+statement of it takes one row at a time: so nothing it has done hangs on what a batch was, and it comes and goes between
+two batches wherever it stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from orion.plan.relations import Explode, Guarantee, Query, Relation, inputs, is_stateful, scans
+
+
+@dataclass(frozen=True, slots=True)
+class SharedWork:
+    """What statements have in common that can run as one stream: `meaning` is a hash of all of it."""
+
+    topic: str
+    meaning: str
+
+    @classmethod
+    def of(cls, query: Query, *settings: object) -> SharedWork:
+        """`settings`: of how the query's batches are read, and when."""
+        source = scans(query.relation)[0]
+        text = repr((source, query.profile, settings))
+        return cls(source.topic, hashlib.sha256(text.encode()).hexdigest())
+
+
+def why_alone(query: Query) -> str | None:
+    """Why a statement has a stream of its own whatever runs beside it; None: it may share one."""
+    if query.guarantee is Guarantee.FAST:
+        return "it runs in real-time mode"
+    if is_stateful(query.relation):
+        return "it keeps state"
+    if len(scans(query.relation)) != 1:
+        return "it reads several sources"
+    if _explodes(query.relation):
+        return "it makes several rows of one"
+    if query.sink.headed:
+        return "its records tell repeats"
+    return None
+
+
+def _explodes(relation: Relation) -> bool:
+    return isinstance(relation, Explode) or any(map(_explodes, inputs(relation)))

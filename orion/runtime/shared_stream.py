@@ -1,0 +1,237 @@
+"""One stream of Spark's that does the work of several statements, and what each of them sees of it.
+
+A statement sees its part as a stream of its own: its records, its failures. It leaves by stopping that. The whole
+stream ends then, between two batches, and the others go on in a new one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from orion.hub.membership import taken_over
+from orion.hub.transactions import Intolerable, Permit
+from orion.plan.relations import scans
+from orion.runtime.checkpoint import Checkpoint
+from orion.runtime.checkpoint_planting import BatchPlan, plant_checkpoint
+from orion.runtime.evaluation import Evaluation
+from orion.runtime.jobs import QueryJob
+from orion.runtime.lanes.shared import Member, SharedLane, read_tallies
+from orion.runtime.progress import WRITTEN
+from orion.runtime.runs import Run, await_tasks
+from orion.runtime.shared_projection import Branch, NotShareable, project_all
+from orion.runtime.starting import Joining
+
+FOLDERS = "shared-*"  # where such streams have their checkpoints: scratch, of a server that runs
+# Tasks of a batch beyond the partitions that there were at the start: until the stream is started anew for them.
+_ROOM = 4
+_SAME_S = 0.1  # for so long all statements get the same answer from Spark
+_DRAIN_S = 10.0
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A statement that is about to go on in a stream with others."""
+
+    job: QueryJob
+    joining: Joining
+    permit: Permit
+
+
+def start_shared(joined: Sequence[Joined]) -> list[Run]:
+    """Start one stream for several statements of the same shared work; each one's run. Raises NotShareable."""
+    around = joined[0].job.around
+    queries = [around.schemas.bound(one.job.query) for one in joined]
+    source = scans(queries[0].relation)[0]
+    for query in queries:
+        if scans(query.relation)[0] != source:
+            raise NotShareable(query.id, "its source has changed")
+    topic = source.topic
+    stands = [one.joining.stands[topic] for one in joined]
+    lowest = {part: min(at.get(part, 0) for at in stands) for part in sorted({part for at in stands for part in at})}
+    branches = [
+        Branch(query, {part: at for part, at in stand.items() if at > lowest[part]})
+        for query, stand in zip(queries, stands, strict=True)
+    ]
+    name = f"shared-{uuid.uuid4().hex[:12]}"
+    folder = around.checkpoints / name
+    frame = project_all(branches, around.source.stream(source))
+    batch = max(one.joining.batch for one in joined) + 1
+    plan = BatchPlan(batch, ({topic: {part: (at, at) for part, at in lowest.items()}},), is_done=True)
+    plant_checkpoint(folder, plan, around.grounds.shuffle_partitions)
+    for one in joined:
+        one.joining.run.membership.commit_offsets(one.joining.stands)
+        one.joining.run.checkpoint.leave_to_kafka()
+    members = tuple(Member(one.permit, one.joining.stands) for one in joined)
+    stream = SharedLane(members, len(lowest) + _ROOM, around.trigger_ms).start(frame, name, folder)
+    ids, groups = tuple(one.job.id for one in joined), tuple(one.permit.group for one in joined)
+    shared = SharedStream(stream, around.source.spark, ids, groups, len(lowest), folder)
+    for number, one in enumerate(joined):
+        run = one.joining.run
+        run.stream, run.spark, run.checkpoint = MemberStream(shared, number), around.source.spark, Checkpoint(folder)
+        run.is_shared = True
+    return [one.joining.run for one in joined]
+
+
+@dataclass(frozen=True)
+class MemberReport:
+    """What Spark reports of a batch, as far as it is one statement's; by Spark's names."""
+
+    json: str
+    batchId: int
+
+
+def _cut_report(report: dict[str, Any], number: int) -> MemberReport:
+    tallies = read_tallies(report.get("observedMetrics", {}).get(WRITTEN), number)
+    part = {**report, "observedMetrics": {WRITTEN: tallies}}
+    return MemberReport(json.dumps(part), int(report["batchId"]))
+
+
+class SharedStream:
+    """The stream itself. Spark is asked for all statements at once."""
+
+    def __init__(
+        self,
+        stream: StreamingQuery,
+        spark: SparkSession,
+        queries: tuple[str, ...],
+        groups: tuple[str, ...],
+        partitions: int,
+        folder: Path,
+    ) -> None:
+        """`partitions`: how many the topic had when it started."""
+        self.stream, self.queries, self.groups = stream, queries, groups
+        self._spark, self._partitions, self._folder = spark, partitions, folder
+        self._lock = threading.RLock()
+        self._evaluation = Evaluation(stream)
+        self._asked_at = float("-inf")
+        self._active = True
+        self._last: dict[str, Any] | None = None
+        self._last_json = ""
+        self._parts: dict[int, MemberReport] = {}
+        self._ended = False
+
+    @property
+    def is_active(self) -> bool:
+        self._ask()
+        return self._active
+
+    def last_report_of(self, number: int) -> MemberReport | None:
+        with self._lock:
+            self._ask()
+            if self._last is None:
+                return None
+            if number not in self._parts:
+                self._parts[number] = _cut_report(self._last, number)
+            return self._parts[number]
+
+    def recent_reports_of(self, number: int) -> list[MemberReport]:
+        return [_cut_report(json.loads(report.json), number) for report in self.stream.recentProgress]
+
+    def failure_of(self, number: int) -> BaseException | None:
+        """What ended the stream, unless it is another statement's affair."""
+        failure = self.stream.exception()
+        if failure is None:
+            return None
+        text = str(failure)
+        named = {n for n, group in enumerate(self.groups) if _names(text, group)}
+        return failure if not named or number in named else None
+
+    def stop(self) -> None:
+        """End it once the batch under way has ended; answers when none of its tasks runs any more."""
+        with self._lock:
+            if self._ended:
+                return
+            with suppress(Py4JError, ConnectionError):
+                self._drain()
+            self._ended, self._active = True, False
+            try:
+                self.stream.stop()
+                with suppress(Py4JError, ConnectionError):
+                    await_tasks(self._spark, str(self.stream.runId))
+            finally:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _ask(self) -> None:
+        with self._lock:
+            if self._ended or time.monotonic() - self._asked_at < _SAME_S:
+                return
+            self._active = self.stream.isActive
+            last = self.stream.lastProgress
+            if last is not None and last.json != self._last_json:
+                self._last_json, self._last, self._parts = last.json, json.loads(last.json), {}
+                self._evaluation.adapt(int(self._last.get("numInputRows") or 0))
+            self._asked_at = time.monotonic()
+            if self._active and self._has_grown():
+                self.stop()  # the others start anew as well: there is a place for each partition's tallies
+
+    def _has_grown(self) -> bool:
+        ends = [source.get("endOffset") for source in (self._last or {}).get("sources", [])]
+        return any(len(parts) > self._partitions for end in ends if isinstance(end, dict) for parts in end.values())
+
+    def _drain(self) -> None:
+        until, last = time.monotonic() + _DRAIN_S, self._batch()
+        while self.stream.isActive and self.stream.status["isTriggerActive"] and self._batch() == last:
+            if time.monotonic() > until:
+                return
+            time.sleep(0.01)
+
+    def _batch(self) -> int:
+        last = self.stream.lastProgress
+        return -1 if last is None else last.batchId
+
+
+def _names(text: str, group: str) -> bool:
+    """Whether an error's text is of one statement alone."""
+    return Intolerable.mark_of(group) + ":" in text or taken_over(group).message in text
+
+
+@dataclass(frozen=True)
+class MemberStream:
+    """A statement's part of a shared stream, by the names of Spark's streams."""
+
+    shared: SharedStream
+    number: int
+
+    @property
+    def companions(self) -> tuple[str, ...]:
+        """The other statements."""
+        return tuple(query for n, query in enumerate(self.shared.queries) if n != self.number)
+
+    @property
+    def isActive(self) -> bool:
+        return self.shared.is_active
+
+    @property
+    def runId(self) -> str:
+        return str(self.shared.stream.runId)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return self.shared.stream.status
+
+    @property
+    def lastProgress(self) -> MemberReport | None:
+        return self.shared.last_report_of(self.number)
+
+    @property
+    def recentProgress(self) -> list[MemberReport]:
+        return self.shared.recent_reports_of(self.number)
+
+    def exception(self) -> BaseException | None:
+        return self.shared.failure_of(self.number)
+
+    def stop(self) -> None:
+        self.shared.stop()
