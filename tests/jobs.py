@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from orion.errors import Conflict, ExternalError
+from orion.plan.sharing import SharedWork
 from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 
@@ -77,6 +78,8 @@ class FakeRun:
     warning: str | None = None
     endless: bool = False
     is_prelude: bool = False
+    is_shared: bool = False
+    evaluation: None = None
     announce: Callable[[], str | None] = lambda: None
     awaited: bool = False
     checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))
@@ -116,6 +119,7 @@ class FakeJob:
     id: str = "CSAS_O_1"
     sink: str = "O"
     dead_letters: str = "dlq.O"
+    shared_work: SharedWork | None = None
     refuses: Exception | None = None  # what the next starts end with
     waits_for: threading.Event | None = None  # what a start takes until
     away: ExternalError | None = None  # what keeps questions from being answered

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orion.options import WITHOUT_EFFECT
+from orion.plan.sharing import SharedWork
 from orion.plan.sources import Connector
 from orion.runtime.checkpoint_planting import BatchPlan, Notes, Reached
 from orion.runtime.jobs import Surroundings
@@ -44,6 +45,10 @@ class ConnectorJob(ABC):
             (n, read(v, n) if n in own and not WITHOUT_EFFECT.fullmatch(n) else v) for n, v in self.connector.options
         )
         return replace(self.connector, options=tuple(options))
+
+    @property
+    def shared_work(self) -> SharedWork | None:
+        return None
 
     @property
     def dead_letters(self) -> str:

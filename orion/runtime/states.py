@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from orion.plan.sharing import SharedWork
 from orion.runtime.failures import Failure
 from orion.runtime.restoring import RestoreStatus
 from orion.runtime.runs import Run
@@ -87,6 +88,11 @@ class Job(Protocol):
     def checkpoint(self) -> Path: ...
     @property
     def dead_letters(self) -> str: ...
+    @property
+    def shared_work(self) -> SharedWork | None:
+        """What others need to have in common with it to run in one stream; None: it always has its own."""
+        ...
+
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
         """Start the stream. `new`: for the first time. `accept`: go on over what may be accepted, such as a gap."""
         ...

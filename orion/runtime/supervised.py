@@ -19,7 +19,6 @@ from orion.errors import Conflict, ExternalError
 from orion.plan.sharing import SharedWork
 from orion.runtime.failures import WORKER_GONE, Cause, Failure, FailureHistory, cause_of
 from orion.runtime.gate import StartGate
-from orion.runtime.jobs import QueryJob
 from orion.runtime.progress import Offsets, Progress
 from orion.runtime.runs import Run
 from orion.runtime.shared_stream import MemberStream
@@ -91,9 +90,7 @@ class Supervised:
     @property
     def shared_work(self) -> SharedWork | None:
         """What others have to have in common with it to run in one stream; None: it has its own for now."""
-        if time.monotonic() < self._alone_until or not isinstance(self.job, QueryJob):
-            return None
-        return self.job.shared_work
+        return None if time.monotonic() < self._alone_until else self.job.shared_work
 
     @property
     def due_soon(self) -> bool:
@@ -266,7 +263,7 @@ class Supervised:
         self._wait_s = min(_LONGEST_WAIT_S, self._wait_s * 2)
         log.warning("query failed", query=self.job.id, reason=reason, cause=cause.value)
 
-    def _take_progress(self, run: Run) -> None:
+    def _take_progress(self, run: Run, *, is_last: bool = False) -> None:
         reports = self._reports(run)
         if reports and run.evaluation is not None:
             run.evaluation.adapt(int(reports[-1].get("numInputRows") or 0))
@@ -279,8 +276,7 @@ class Supervised:
         if self.progress.offsets == self._shown and not (reports and run.endless):
             return
         # Each has a group of its own, and there may be many: the brokers needn't be told of every batch.
-        running = run.stream is not None and run.stream.isActive
-        if time.monotonic() - self._shown_at >= _SHOWN_EVERY_S or not running:
+        if is_last or time.monotonic() - self._shown_at >= _SHOWN_EVERY_S:
             self._shown_at = time.monotonic()
             self._shown = {topic: dict(at) for topic, at in self.progress.offsets.items()}
             run.reached(self._shown, self.progress.done)
@@ -302,7 +298,7 @@ class Supervised:
         with suppress(Py4JError, ConnectionError):
             if run.stream is not None:
                 with suppress(Conflict):  # it ends as it is
-                    self._take_progress(run)
+                    self._take_progress(run, is_last=True)
                 run.stream.stop()
         run.close()
         self.run, self._began = None, None

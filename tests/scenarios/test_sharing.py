@@ -1,4 +1,4 @@
-"""Statements over one source share a stream: each with its results, its place and its troubles, whoever is beside it."""
+"""Statements over one source share a stream: each with its results, its place and its troubles, whoever is there."""
 
 from __future__ import annotations
 

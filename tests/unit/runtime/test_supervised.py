@@ -298,13 +298,32 @@ def test_the_line_that_tells_most_is_the_reason(entry: Supervised, job: FakeJob)
     assert entry.status().error == "ValueError: bad record"
 
 
-def test_how_far_it_is_is_shown_once_for_each_change(entry: Supervised, job: FakeJob) -> None:
+def test_how_far_it_is_is_shown_once_for_each_change(entry: Supervised, job: FakeJob, clock: Clock) -> None:
     job.streams[0].report(0, 10, sources=[{"endOffset": {"in": {"0": 10}}}])
     entry.look()
     entry.look()
     assert job.runs[0].reached_ == [{"in": {0: 10}}]
     job.streams[0].report(1, 5, sources=[{"endOffset": {"in": {"0": 15}}}])
+    clock.now += 1.0
     entry.look()
+    assert job.runs[0].reached_ == [{"in": {0: 10}}, {"in": {0: 15}}]
+
+
+def test_how_far_it_is_is_shown_once_a_second(entry: Supervised, job: FakeJob, clock: Clock) -> None:
+    for batch, end in enumerate((10, 15, 20)):
+        job.streams[0].report(batch, 5, sources=[{"endOffset": {"in": {"0": end}}}])
+        entry.look()
+    assert job.runs[0].reached_ == [{"in": {0: 10}}]
+    clock.now += 1.0
+    entry.look()
+    assert job.runs[0].reached_ == [{"in": {0: 10}}, {"in": {0: 20}}]
+
+
+def test_what_was_done_last_is_shown_at_the_end(entry: Supervised, job: FakeJob) -> None:
+    for batch, end in enumerate((10, 15)):
+        job.streams[0].report(batch, 5, sources=[{"endOffset": {"in": {"0": end}}}])
+        entry.look()
+    entry.stop(State.PAUSED)
     assert job.runs[0].reached_ == [{"in": {0: 10}}, {"in": {0: 15}}]
 
 
