@@ -17,6 +17,8 @@ NAMES = (
     "stream_stream_join",
     "state_restore",
     "state_batches",
+    "statements_at_rest",
+    "statements_under_load",
     "registry_load",
     "registry_lookup",
     "registry_http",

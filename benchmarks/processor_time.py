@@ -1,9 +1,10 @@
-"""How much of the processors' time Spark has used so far: its JVM, the Python workers, and those that have ended."""
+"""How much of the processors' time some processes have used so far, those that have ended among them."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,17 +14,33 @@ _PARENT, _FIRST_TIME, _LAST_TIME = 1, 11, 15  # behind the name: user and system
 
 
 def read_processor_seconds(spark: Spark) -> float:
+    """Of Spark: its JVM and the Python workers."""
+    return read_seconds_of(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
+
+
+def read_seconds_of(root: int) -> float:
+    """Of a process and all below it."""
+    tree = list_tree(root)
+    return sum(seconds for number, _, seconds in _read_processes() if number in tree)
+
+
+def list_tree(root: int) -> set[int]:
+    """A process and all below it."""
     children: dict[int, list[int]] = defaultdict(list)
-    seconds: dict[int, float] = {}
+    for number, parent, _ in _read_processes():
+        children[parent].append(number)
+    found, left = set[int](), [root]
+    while left:
+        number = left.pop()
+        found.add(number)
+        left += children[number]
+    return found
+
+
+def _read_processes() -> Iterator[tuple[int, int, float]]:
+    """Each process, its parent, and its seconds."""
     for folder in Path("/proc").iterdir():
         with suppress(ValueError, OSError):  # no process, or one that has just gone
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            number = int(folder.name)
-            children[int(fields[_PARENT])].append(number)
-            seconds[number] = sum(map(int, fields[_FIRST_TIME:_LAST_TIME])) / os.sysconf("SC_CLK_TCK")
-    found, left = 0.0, [spark.sparkContext._gateway.proc.pid]  # type: ignore[union-attr]
-    while left:
-        number = left.pop()
-        found += seconds.get(number, 0.0)
-        left += children[number]
-    return found
+            seconds = sum(map(int, fields[_FIRST_TIME:_LAST_TIME])) / os.sysconf("SC_CLK_TCK")
+            yield int(folder.name), int(fields[_PARENT]), seconds

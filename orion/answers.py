@@ -12,7 +12,7 @@ from orion.ksql.functions.declare import Function
 from orion.ksql.python_functions import declared
 from orion.ksql.session import Session
 from orion.options import masked, shown
-from orion.plan import explain, lanes
+from orion.plan import explain, lanes, sharing
 from orion.plan.catalog import Catalog
 from orion.plan.commands import command_id
 from orion.plan.definitions import PythonFunction
@@ -204,6 +204,7 @@ def _measures(status: QueryStatus) -> Entity:
         "nextTryAt": _moment(status.next_try_at),
         "freshnessMs": status.freshness_ms,
         "consumerGroup": status.group,
+        "sharesWith": sorted(status.shares_with),
         "warning": status.warning,
         "error": status.error,
     }
@@ -541,6 +542,9 @@ def _query_description(query: Query, engine: Engine) -> Entity:
         "executionPlan": explain.query_tree(query),
         "guarantee": query.guarantee.value,
         "lane": lanes.told(query),
+        "stream": sharing.describe_stream(
+            query, status.shares_with if status else (), shares=engine.config.engine.share_statements
+        ),
         "overriddenProperties": dict(query.properties),
         "queryType": "PERSISTENT",
         "queryErrors": [_query_error(one) for one in status.failures] if status else [],

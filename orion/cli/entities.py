@@ -53,7 +53,19 @@ def _sources(entity: Entity) -> None:
 
 
 def _queries(entity: Entity) -> None:
-    columns = ("id", "state", "sink", "rows in", "rows out", "dead letters", "late rows", "lag", "fresh", "error")
+    columns = (
+        "id",
+        "state",
+        "sink",
+        "rows in",
+        "rows out",
+        "dead letters",
+        "late rows",
+        "lag",
+        "fresh",
+        "shared by",
+        "error",
+    )
     output.table(columns, [_query_row(q) for q in entity["queries"]])
 
 
@@ -63,7 +75,8 @@ def _query_row(query: Entity) -> tuple[Any, ...]:
     fresh = query.get("freshnessMs")
     shown = None if fresh is None else f"{fresh / 1000:,.1f} s"
     told = query["error"] or query.get("warning") or restoring_text(query)
-    return (query["id"], query["state"], sink, *numbers, shown, told)
+    together = len(query.get("sharesWith") or ())
+    return (query["id"], query["state"], sink, *numbers, shown, together + 1 if together else None, told)
 
 
 def restoring_text(query: Entity) -> str | None:
@@ -237,6 +250,7 @@ def _described_query(described: Entity) -> None:
 def _standing(described: Entity) -> Entity:
     """How far a query is, what is wrong and when it was, or will be, started again; what isn't known is left out."""
     told = {"lag": described.get("lag"), "rows a second": described.get("rate"), "error": described.get("error")}
+    told["stream"] = described.get("stream")
     told["restarts"] = described.get("restarts") or None
     told["state restored"] = (described.get("stateRestore") or {}).get("message")
     times = {"running since": described.get("runningSince"), "next try": described.get("nextTryAt")}

@@ -10,7 +10,7 @@ from orion.plan.tolerance import ALL
 from orion.schema import Role
 
 # What the formats are called that Python reads and writes.
-_IN_PYTHON = ("PROTOBUF", "PROTOBUF_NOSR")
+IN_PYTHON = ("PROTOBUF", "PROTOBUF_NOSR")
 
 
 def why_not_fast(relation: Relation, sink: Source, tolerance: str = ALL) -> str | None:
@@ -30,7 +30,7 @@ def why_not_fast(relation: Relation, sink: Source, tolerance: str = ALL) -> str 
     read = scans(relation)
     for source in (*read, sink):
         for role in (Role.KEY, Role.VALUE):
-            if source.serde(role).format in _IN_PYTHON and source.columns(role):
+            if source.serde(role).format in IN_PYTHON and source.columns(role):
                 return f"{source.serde(role).format} of {source.name} is read and written in Python"
     topics = [source.topic for source in read]
     twice = next((topic for topic in topics if topics.count(topic) > 1), None)

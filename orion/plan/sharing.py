@@ -8,9 +8,14 @@ two batches wherever it stands.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from orion.plan.codec import dumps
+from orion.plan.definitions import python_calls
+from orion.plan.lanes import IN_PYTHON
 from orion.plan.relations import Explode, Guarantee, Query, Relation, inputs, is_stateful, scans
+from orion.schema import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,21 @@ def why_alone(query: Query) -> str | None:
         return "it makes several rows of one"
     if query.sink.headed:
         return "its records tell repeats"
+    called = python_calls(dumps(query.relation))
+    if called:
+        return f"it calls {', '.join(called)}, in Python"
+    if any(query.sink.serde(role).format in IN_PYTHON and query.sink.columns(role) for role in Role):
+        return f"{query.sink.name} is written in Python"
     return None
+
+
+def describe_stream(query: Query, companions: Sequence[str], *, shares: bool) -> str:
+    """What a statement's stream is to others. `shares`: the server lets statements share streams."""
+    if companions:
+        return f"runs in one stream with {', '.join(sorted(companions))}"
+    why = why_alone(query) if shares else "engine.share_statements is off"
+    source = query.sources[0] if query.sources else "its source"
+    return f"has a stream of its own: {why or f'no other statement over {source} runs beside it'}"
 
 
 def _explodes(relation: Relation) -> bool:

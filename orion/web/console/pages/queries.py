@@ -148,6 +148,7 @@ def _about(found: Detail) -> None:
                     f"{markup.link(query.sink.topic, 'topics', query.sink.topic)}",
                     "Dead letters": markup.link(query.dead_letters, "dead-letters", query.sink.name),
                     "Lane": f"{markup.tag(query.guarantee.value)} {markup.text(found.lane)}",
+                    "Stream": markup.text(found.stream),
                     "State": "kept in changelog topics, with local copies" if found.stateful else "none",
                     "Tolerates": f"{markup.text(query.tolerance)} dead letters",
                 }

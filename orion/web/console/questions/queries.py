@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from orion.app import Orion
 from orion.errors import NotFound, hint_nearest
-from orion.plan import explain, lanes
+from orion.plan import explain, lanes, sharing
 from orion.plan.relations import Query, is_stateful
 from orion.web.console.questions.pulse import Job, Reading
 
@@ -30,6 +30,7 @@ class Detail:
     query: Query
     plan: str
     lane: str
+    stream: str
     stateful: bool
 
 
@@ -39,7 +40,9 @@ def rows(orion: Orion, reading: Reading) -> list[Row]:
 
 def detail(orion: Orion, name: str) -> Detail:
     query = known(orion, name)
-    return Detail(query, explain.query_tree(query), lanes.told(query), is_stateful(query.relation))
+    companions = next((s.shares_with for s in orion.engine.statuses() if s.id == query.id), ())
+    stream = sharing.describe_stream(query, companions, shares=orion.engine.config.engine.share_statements)
+    return Detail(query, explain.query_tree(query), lanes.told(query), stream, is_stateful(query.relation))
 
 
 def known(orion: Orion, name: str) -> Query:
