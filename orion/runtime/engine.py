@@ -76,6 +76,7 @@ from orion.runtime.push import PushQueries, PushQuery
 from orion.runtime.queries import Queries
 from orion.runtime.schemas import Schemas
 from orion.runtime.starting import Grounds
+from orion.runtime.shared_stream import remove_folders
 from orion.runtime.states import QueryStatus
 from orion.security.secret_places import SecretPlaces
 
@@ -129,6 +130,7 @@ class Engine:
     def restore(self, progress: Callable[[str], None]) -> None:
         """Have every query and sink of the catalog brought back, side by side. What can't start is shown as such."""
         self._sweep_groups()
+        remove_folders(self._checkpoints)
         for query in self.catalog.queries.values():
             job = QueryJob(query, self._around(dict(query.properties), query.profile))
             self._queries.restore(job, paused=query.paused)

@@ -34,7 +34,7 @@ from orion.runtime.runs import Run, await_tasks
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
 from orion.runtime.starting import Joining
 
-FOLDERS = "shared-*"  # where such streams have their checkpoints: scratch, of a server that runs
+_FOLDER = "shared-"  # where such a stream has its checkpoint: scratch, of a server that runs
 # Tasks of a batch beyond the partitions that there were at the start: until the stream is started anew for them.
 _ROOM = 4
 _SAME_S = 0.1  # for so long all statements get the same answer from Spark
@@ -65,7 +65,7 @@ def start_shared(joined: Sequence[Joined]) -> list[Run]:
         Branch(query, {part: at for part, at in stand.items() if at > lowest[part]})
         for query, stand in zip(queries, stands, strict=True)
     ]
-    name = f"shared-{uuid.uuid4().hex[:12]}"
+    name = f"{_FOLDER}{uuid.uuid4().hex[:12]}"
     folder = around.checkpoints / name
     frame = project_all(branches, around.source.stream(source))
     batch = max(one.joining.batch for one in joined) + 1
@@ -97,6 +97,12 @@ def _cut_report(report: dict[str, Any], number: int) -> MemberReport:
     tallies = read_tallies(report.get("observedMetrics", {}).get(WRITTEN), number)
     part = {**report, "observedMetrics": {WRITTEN: tallies}}
     return MemberReport(json.dumps(part), int(report["batchId"]))
+
+
+def remove_folders(checkpoints: Path) -> None:
+    """Remove what streams of an earlier server have left."""
+    for folder in checkpoints.glob(f"{_FOLDER}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class SharedStream:
