@@ -75,8 +75,8 @@ from orion.runtime.pull import PullBatch, topic_reader
 from orion.runtime.push import PushQueries, PushQuery
 from orion.runtime.queries import Queries
 from orion.runtime.schemas import Schemas
-from orion.runtime.starting import Grounds
 from orion.runtime.shared_stream import remove_folders
+from orion.runtime.starting import Grounds
 from orion.runtime.states import QueryStatus
 from orion.security.secret_places import SecretPlaces
 
