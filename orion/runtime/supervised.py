@@ -239,11 +239,10 @@ class Supervised:
             self.gate.leave(self.job.id)
             self._retry_at = time.monotonic() + (error.retry_after or _FIRST_WAIT_S)
             return
-        if answered and self.shared_work is not None:
-            self.begin_anew()  # others may have had the same question
-        elif answered:
-            self.state, self.error = State.STARTING, None
-            self._restart()
+        if answered:
+            self.state, self.error, self._retry_at = State.STARTING, None, 0.0
+            if self.shared_work is None:  # others may have had the same question: they start together
+                self._restart()
         else:
             self._failed(reason, cause_of(self._question))
 
