@@ -60,6 +60,11 @@ class Engine(Section):
         description="partitions of Spark's own shuffles: pull queries that Spark answers, merges into Delta tables",
     )
     trigger_ms: int = Field(default=300, ge=0, description="shortest time from one micro-batch to the next")
+    freshness_ms: int = Field(
+        default=1_000,
+        ge=0,
+        description="how old results may get: batches that take long are made fewer and larger up to that",
+    )
     max_records_per_batch: int = Field(default=100_000, ge=1, description="most records a micro-batch reads")
     share_statements: bool = Field(
         default=True, description="statements over the same source run as one stream, where they can"

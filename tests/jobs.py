@@ -80,6 +80,7 @@ class FakeRun:
     is_prelude: bool = False
     is_shared: bool = False
     evaluation: None = None
+    pace: None = None
     announce: Callable[[], str | None] = lambda: None
     awaited: bool = False
     checkpoint: Any = field(default_factory=lambda: SimpleNamespace(reached={}))

@@ -206,6 +206,12 @@ class Kafka:
             there = on_topics.present(self.admin, sorted(names))
             return on_topics.offsets_of(self.admin, there, on_topics.END)
 
+    def committed_ends_of(self, partitions: Mapping[str, int], timeout_s: float = 2.0) -> dict[str, dict[int, int]]:
+        """Up to where committed records can be read, of topics with so many partitions; what doesn't answer is left
+        out."""
+        with self._translated():
+            return on_topics.committed_ends_of(self.admin, partitions, timeout_s)
+
     def end_offsets(self, topic: str, committed: bool = False) -> dict[int, int]:
         """The offset each partition's next record will get; `committed` stops before transactions still open."""
         return self._offsets(topic, on_topics.END, committed=committed)

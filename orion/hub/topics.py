@@ -207,6 +207,19 @@ def offsets_of(admin: AdminClient, wanted: Sequence[Topic], at: int) -> dict[str
     return found
 
 
+def committed_ends_of(admin: AdminClient, partitions: Mapping[str, int], timeout_s: float) -> dict[str, dict[int, int]]:
+    """Up to where committed records can be read, of topics with so many partitions, asked for in one request. What
+    doesn't answer is left out."""
+    spec: Callable[[int], OffsetSpec] = OffsetSpec
+    places = {TopicPartition(name, part): spec(END) for name, count in partitions.items() for part in range(count)}
+    found: dict[str, dict[int, int]] = {}
+    level = IsolationLevel.READ_COMMITTED
+    for place, future in admin.list_offsets(places, isolation_level=level, request_timeout=timeout_s).items():
+        with suppress(KafkaException):
+            found.setdefault(place.topic, {})[place.partition] = future.result().offset
+    return found
+
+
 def delete_records(admin: AdminClient, name: str, before: Mapping[int, int]) -> None:
     """Delete what lies before an offset of each partition."""
     places = [TopicPartition(name, partition, offset) for partition, offset in before.items()]

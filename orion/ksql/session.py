@@ -21,6 +21,7 @@ EFFECTIVE: dict[str, tuple[str, ...] | int | Callable[[str], object]] = {
     TOLERANCE: Tolerance.parse,
     "orion.late.rows": LATE_ROWS,
     "orion.fast.batch.ms": 5000,
+    "orion.freshness.ms": 0,
     "orion.guarantee": tuple(Guarantee),
     "orion.max.future.ms": 0,
     "orion.max.records.per.batch": 1,

@@ -101,7 +101,9 @@ class Engine:
         self.secrets = SecretPlaces.of(config)
         writers, shuffled = config.data.absolute() / "writers", config.engine.shuffle_partitions
         self._grounds = Grounds(kafka, Watch(kafka), config.service_id, writers, shuffled)
-        self._queries = Queries(self._lag, config.engine.grace_s, tidy=lambda: end_idle_monitors(spark))
+        self._queries = Queries(
+            self._lag, config.engine.grace_s, tidy=lambda: end_idle_monitors(spark), find_ends=kafka.committed_ends_of
+        )
         self.push_queries = PushQueries(self._pushing, self.schemas)
         self.connectors = Connectors(
             Ground(
@@ -466,12 +468,14 @@ class Engine:
         ahead = int(properties.get("orion.max.future.ms", engine.max_future_ms))
         fast = int(properties.get("orion.fast.batch.ms", engine.fast_batch_ms))
         source = KafkaSource(self.spark, self.kafka.bootstrap, starting, most, ahead)
+        freshness = int(properties.get("orion.freshness.ms", engine.freshness_ms))
         return Surroundings(
             self._grounds,
             source,
             self._checkpoints,
             trigger,
             self.schemas,
+            freshness,
             fast,
             engine.share_statements,
             self.secrets,

@@ -29,6 +29,7 @@ from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, find_written
+from orion.runtime.pacing import Pace
 from orion.runtime.query_state import QueryState, StateEdition
 from orion.runtime.respreading import Respreading
 from orion.runtime.restoring import RestoreWatch
@@ -47,6 +48,7 @@ class Surroundings:
     checkpoints: Path
     trigger_ms: int
     schemas: Schemas
+    freshness_ms: int = 1_000  # how old results may get before batches are made as often as can be
     fast_batch_ms: int = 60_000
     shares: bool = True  # statements with the same source run as one stream
     secrets: SecretPlaces = field(default_factory=SecretPlaces)
@@ -77,6 +79,8 @@ class Surroundings:
     def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
         run.stream, run.spark = stream, self.source.spark
         run.evaluation = None if run.endless else Evaluation(stream)
+        if run.inputs.names and self.trigger_ms and not run.endless and not run.is_prelude:
+            run.pace = Pace(stream, self.trigger_ms, self.freshness_ms)
         self.grounds.started(standing, run)
         return run
 
@@ -119,7 +123,9 @@ class QueryJob:
         around = self.around
         if not around.shares or why_alone(self.query) is not None:
             return None
-        return SharedWork.of(self.query, around.trigger_ms, around.source.most_records, around.source.most_ahead_ms)
+        source = around.source
+        settings = (around.trigger_ms, around.freshness_ms, source.most_records, source.most_ahead_ms)
+        return SharedWork.of(self.query, *settings)
 
     def join(self) -> Joining:
         """A run that may go on in a stream with others; raises LookupError where it has to start by itself."""

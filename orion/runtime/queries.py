@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
 from orion.runtime.gate import StartGate
 from orion.runtime.machine import Load, Machine
+from orion.runtime.pacing import FindEnds, Paced, Pacer
 from orion.runtime.progress import Progress
 from orion.runtime.sharing import Sharing
 from orion.runtime.states import Job as Job
@@ -34,8 +35,10 @@ class Queries:
         machine: Machine | None = None,
         gate: StartGate | None = None,
         tidy: Callable[[], object] = lambda: None,
+        find_ends: FindEnds | None = None,
     ) -> None:
-        """`tidy` is done each minute: what Spark leaves behind by running jobs is put away there."""
+        """`find_ends` tells where topics end; without it streams look by themselves. `tidy` is done each minute: what
+        Spark leaves behind by running jobs is put away there."""
         self._lag_of, self._grace_s, self._tidy = lag_of, grace_s, tidy
         self._tidy_at = time.monotonic() + _TIDY_EVERY_S
         self.machine = machine or Machine()
@@ -45,6 +48,7 @@ class Queries:
         self._closed = threading.Event()
         self._starters = ThreadPoolExecutor(self._gate.width, thread_name_prefix="orion-start")
         self._sharing = Sharing(self._gate, self._starters, self._closed.is_set)
+        self._pacer = Pacer(find_ends, self._paced) if find_ends is not None else None
         self._thread = threading.Thread(target=self._watch, name="orion-supervisor", daemon=True)
         self._thread.start()
 
@@ -125,6 +129,8 @@ class Queries:
         """Stop everything; batches that are under way have `grace_s` seconds to end."""
         self._closed.set()
         self._thread.join(timeout=10)
+        if self._pacer is not None:
+            self._pacer.close()
         self._starters.shutdown(wait=True, cancel_futures=True)
         until = time.monotonic() + grace_s
         while sum(not entry.drain() for entry in self._running.values()) and time.monotonic() < until:
@@ -134,6 +140,15 @@ class Queries:
                 entry.stop(State.PAUSED)
             except Exception as error:  # one that can't be stopped doesn't keep the others running
                 log.warning("stopping", query=entry.job.id, error=str(error))
+
+    def _paced(self) -> Iterator[Paced]:
+        """The streams that are to be woken when they have something to read."""
+        for entry in list(self._running.values()):
+            run, progress = entry.run, entry.progress
+            if run is None or run.pace is None or entry.state is State.PAUSING:
+                continue
+            topics = {t.topic: max(t.partitions, len(progress.offsets.get(t.topic, {}))) for t in run.inputs.topics}
+            yield Paced(run.pace, topics, progress.offsets, progress.durations.get("triggerExecution", 0))
 
     def _watch(self) -> None:
         while not self._closed.wait(_LOOK_EVERY_S):

@@ -29,6 +29,7 @@ from orion.runtime.checkpoint_planting import BatchPlan, plant_checkpoint
 from orion.runtime.evaluation import Evaluation
 from orion.runtime.jobs import QueryJob
 from orion.runtime.lanes.shared import Member, SharedLane, read_tallies
+from orion.runtime.pacing import Pace
 from orion.runtime.progress import WRITTEN
 from orion.runtime.runs import Run, await_tasks
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
@@ -76,12 +77,13 @@ def start_shared(joined: Sequence[Joined]) -> list[Run]:
         one.joining.run.checkpoint.leave_to_kafka()
     members = tuple(Member(one.permit, one.joining.stands) for one in joined)
     stream = SharedLane(members, len(lowest) + _ROOM, around.trigger_ms).start(frame, name, folder)
+    pace = Pace(stream, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
     ids, groups = tuple(one.job.id for one in joined), tuple(one.permit.group for one in joined)
-    shared = SharedStream(stream, around.source.spark, ids, groups, len(lowest), folder)
+    shared = SharedStream(stream, around.source.spark, ids, groups, len(lowest), folder, pace)
     for number, one in enumerate(joined):
         run = one.joining.run
         run.stream, run.spark, run.checkpoint = MemberStream(shared, number), around.source.spark, Checkpoint(folder)
-        run.is_shared = True
+        run.is_shared, run.pace = True, pace
     return [one.joining.run for one in joined]
 
 
@@ -116,11 +118,13 @@ class SharedStream:
         groups: tuple[str, ...],
         partitions: int,
         folder: Path,
+        pace: Pace | None,
     ) -> None:
         """`partitions`: how many the topic had when it started."""
         self.stream, self.queries, self.groups = stream, queries, groups
         self._spark, self._partitions, self._folder = spark, partitions, folder
         self._lock = threading.RLock()
+        self.pace = pace
         self._evaluation = Evaluation(stream)
         self._asked_at = float("-inf")
         self._active = True
@@ -160,6 +164,8 @@ class SharedStream:
         with self._lock:
             if self._ended:
                 return
+            if self.pace is not None:
+                self.pace.is_stopped = True
             with suppress(Py4JError, ConnectionError):
                 self._drain()
             self._ended, self._active = True, False

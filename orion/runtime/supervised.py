@@ -33,6 +33,7 @@ _ENDLESS_PROOF_S = 10.0  # a run without ends of batches has shown by then that 
 _FIRST_ALONE_S, _LONGEST_ALONE_S = 60.0, 3600.0
 _RESTORING = (State.STARTING, State.RUNNING, State.RESTARTING)  # that is shown for these while tasks read their state
 _SHOWN_EVERY_S = 1.0
+_LOOKED_AT_EVERY_S = 1.0  # of one that has nothing to do
 _SMALL_LAG, _LAG_S = 1_000, 5.0  # one is caught up that is behind by so many records, or seconds
 _TRIED = (State.STARTING, State.RESTARTING, State.FAILING)  # those that are to run, and don't yet
 
@@ -56,6 +57,7 @@ class Supervised:
     queued: bool = False  # a thread is about to start it
     _shown: Offsets = field(default_factory=dict)
     _shown_at: float = 0.0
+    _looked_at: float = 0.0
     _last_report: str = ""
     _retry_at: float = 0.0
     _wait_s: float = _FIRST_WAIT_S
@@ -160,6 +162,9 @@ class Supervised:
 
     def _look_at(self, run: Run) -> None:
         assert run.stream is not None
+        if self._rests(run):
+            return
+        self._looked_at = time.monotonic()
         if run.stream.isActive:
             try:
                 if run.restore is not None:
@@ -186,6 +191,13 @@ class Supervised:
         else:
             self._question = str(failure)
             self._ask(_reason(failure))
+
+    def _rests(self, run: Run) -> bool:
+        """Whether nothing can have happened to it that mustn't wait a second."""
+        now = time.monotonic()
+        took = self.progress.durations.get("triggerExecution", 0)
+        is_quiet = self.state is State.RUNNING and run.pace is not None and run.pace.has_rested(now, took)
+        return is_quiet and now - self._looked_at < _LOOKED_AT_EVERY_S
 
     def begin_anew(self) -> None:
         """To be started in its turn, as one that has not been tried yet."""

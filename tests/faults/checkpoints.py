@@ -72,6 +72,9 @@ def of_query(data: Path, query: str) -> Checkpoint:
     pattern = f"{query}-*" if query else "connector-*"
     found = sorted((data / "checkpoints").glob(pattern))
     assert len(found) == 1, f"checkpoints of {query or 'the connector'} in {data}: {found}"
+    shared = sorted((data / "checkpoints").glob("shared-*"), key=lambda folder: folder.stat().st_mtime)
+    if shared and not (found[0] / "offsets").is_dir():
+        return Checkpoint(shared[-1])  # it runs in one stream with others
     return Checkpoint(found[0])
 
 

@@ -41,8 +41,13 @@ class Names:
     @property
     def outputs(self) -> list[str]:
         letters = [f"dlq.{self.clean}", f"dlq.{self.minutes}"]
-        strangers = [f"dlq.{self.counts}", f"dlq.{self.heavy}", f"dlq.{self.lake}"]
-        return [self.clean, self.counts, self.heavy, self.minutes, *letters, *strangers]
+        strangers = [f"dlq.{name}" for name in (self.even, self.odd, self.counts, self.heavy, self.lake)]
+        return [self.clean, *self.shared, self.counts, self.heavy, self.minutes, *letters, *strangers]
+
+    @property
+    def shared(self) -> list[str]:
+        """Those that run as one stream."""
+        return [self.even, self.odd]
 
 
 class Acknowledged(Protocol):
@@ -62,18 +67,19 @@ class Oracle:
         self._taken = 0
         # What must be.
         self._clean: Counter[Row] = Counter()
+        self._halves: dict[str, Counter[Row]] = {name: Counter() for name in names.shared}
         self._sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         self._windows: Counter[tuple[str, int]] = Counter()
         self._repeated: Counter[Row] = Counter()  # beyond the first
         self._repeated_poison: set[tuple[int, int]] = set()
         # What is.
         self.wrong: list[str] = []  # what no waiting can mend
-        self._seen_clean: Counter[Row] = Counter()
-        self._last_of_key: dict[str, int] = {}
+        self._seen: dict[str, Counter[Row]] = {name: Counter() for name in (names.clean, *names.shared)}
+        self._last_of_key: dict[tuple[str, str], int] = {}
         self._tables: dict[str, dict[bytes, dict[str, int]]] = defaultdict(dict)
         self._letters: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
         self._takers: dict[str, Callable[[Record], None]] = {
-            names.clean: self._take_clean,
+            **dict.fromkeys((names.clean, *names.shared), self._take_event),
             names.counts: self._take_row,
             names.heavy: self._take_row,
             names.minutes: self._take_row,
@@ -98,6 +104,7 @@ class Oracle:
         self._windows[fed.key, fed.time - fed.time % WINDOW_MS] += 1
         if fed.value >= 0:
             self._clean[fed.key, fed.seq] += 1
+            self._halves[self.names.shared[fed.value % 2]][fed.key, fed.seq] += 1
             total = self._sums[fed.key]
             total[0] += 1
             total[1] += fed.value
@@ -123,13 +130,14 @@ class Oracle:
 
     # ---- what is -----------------------------------------------------------------------------------------------
 
-    def _take_clean(self, record: Record) -> None:
+    def _take_event(self, record: Record) -> None:
         key, told = (record.key or b"").decode(), json.loads(record.value or b"{}")
         seq = int(told["SEQ"])
-        self._seen_clean[key, seq] += 1
-        if seq <= self._last_of_key.get(key, -1) and not self._repeated[key, seq]:
-            self.wrong.append(f"{record.topic}: {key} {seq} comes after {self._last_of_key[key]}")
-        self._last_of_key[key] = max(seq, self._last_of_key.get(key, -1))
+        self._seen[record.topic][key, seq] += 1
+        last = self._last_of_key.get((record.topic, key), -1)
+        if seq <= last and not self._repeated[key, seq]:
+            self.wrong.append(f"{record.topic}: {key} {seq} comes after {last}")
+        self._last_of_key[record.topic, key] = max(seq, last)
 
     def _take_row(self, record: Record) -> None:
         """A table's change. Each batch tells a group at most once and counts only grow, so one told twice shows."""
@@ -154,13 +162,18 @@ class Oracle:
         heavy = {k.encode(): {"N": n} for k, (n, _) in self._sums.items() if n > 5}
         windows = {k.encode() + w.to_bytes(8): {"N": n} for (k, w), n in self._windows.items()}
         return [
-            _rows(names.clean, self._clean, self._seen_clean, self.wrong),
+            _rows(names.clean, self._clean, self._seen[names.clean], self.wrong),
+            *(_rows(name, must, self._seen[name], self.wrong) for name, must in self._halves.items()),
             _rows("the lake", self._clean, self._lake.rows(), self.wrong),
             _table(names.counts, sums, self._tables[names.counts]),
             _table(names.heavy, heavy, self._tables[names.heavy]),
             _table(names.minutes, windows, self._tables[names.minutes]),
             *(self._letters_of(name) for name in (names.clean, names.minutes)),
-            *(f"dead letters of {n}" for n in (names.counts, names.heavy, names.lake) if self._letters[f"dlq.{n}"]),
+            *(
+                f"dead letters of {n}"
+                for n in (*names.shared, names.counts, names.heavy, names.lake)
+                if self._letters[f"dlq.{n}"]
+            ),
         ]
 
     def _letters_of(self, name: str) -> str:

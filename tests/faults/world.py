@@ -25,6 +25,8 @@ SCRIPT = """
 CREATE STREAM {w}_events (k STRING KEY, seq BIGINT, v INT)
   WITH (kafka_topic='{w}_events', value_format='JSON', partitions=2);
 CREATE STREAM {w}_clean AS SELECT k, seq, v FROM {w}_events WHERE v >= 0 EMIT CHANGES;
+CREATE STREAM {w}_even AS SELECT k, seq, v FROM {w}_clean WHERE v % 2 = 0 EMIT CHANGES;
+CREATE STREAM {w}_odd AS SELECT k, seq, v FROM {w}_clean WHERE v % 2 = 1 EMIT CHANGES;
 CREATE TABLE {w}_counts AS SELECT k, COUNT(*) AS n, SUM(v) AS s FROM {w}_clean GROUP BY k EMIT CHANGES;
 CREATE TABLE {w}_heavy AS SELECT k, COUNT(*) AS n FROM {w}_clean GROUP BY k HAVING COUNT(*) > 5 EMIT CHANGES;
 CREATE TABLE {w}_minutes AS SELECT k, COUNT(*) AS n FROM {w}_events
@@ -65,7 +67,7 @@ class World:
         self.kafka.create_topic(self.names.input, 2, config={"max.message.bytes": _LARGEST})
         self._closing.append(lambda: self.server.clear())
         self.server.start("--file", str(script))
-        wait_until(lambda: len(self.server.states()) == 5, "the script didn't run", 240)
+        wait_until(lambda: len(self.server.states()) == 7, "the script didn't run", 240)
         self.ids = {sink: status.id for sink, status in self.server.states().items()}
         self.feed = Feed(self.kafka, self.names.input, seed, self.folder / "acks.jsonl", RATE)
         self._closing.append(self.feed.close)

@@ -20,7 +20,7 @@ _SPRINGS_S = 180.0  # batches take seconds while brokers, Spark and feeder share
 
 class _Killed(Fault):
     takes_s = 55.0
-    sinks: ClassVar[tuple[str, ...]] = ("clean", "counts", "heavy", "minutes")
+    sinks: ClassVar[tuple[str, ...]] = ("clean", "even", "counts", "heavy", "minutes")
 
     def strike(self, world: World, chance: Random) -> str:
         for attempt in range(1, _TRIES + 1):
@@ -50,7 +50,7 @@ class _Killed(Fault):
 class KilledBeforeOffsets(_Killed):
     name = "kill-before-offsets"
     what = "kill -9 of the driver while it writes a batch's entry of the offset log"
-    sinks = ("clean", "counts", "heavy", "minutes", "lake")
+    sinks = ("clean", "even", "counts", "heavy", "minutes", "lake")
 
     def order(self, world: World, chance: Random, sink: str, checkpoint: Checkpoint) -> Order:
         return _in_log(world, chance, checkpoint, r"\.\d+\..*\.tmp")
@@ -63,7 +63,7 @@ class KilledBeforeOffsets(_Killed):
 class KilledAfterOffsets(_Killed):
     name = "kill-after-offsets"
     what = "kill -9 of the driver when a batch stands in the offset log and nothing of it is written"
-    sinks = ("clean", "counts", "heavy", "minutes", "lake")
+    sinks = ("clean", "even", "counts", "heavy", "minutes", "lake")
 
     def order(self, world: World, chance: Random, sink: str, checkpoint: Checkpoint) -> Order:
         return _in_log(world, chance, checkpoint, r"\d+")

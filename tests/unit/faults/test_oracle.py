@@ -46,6 +46,8 @@ class Desk:
             Record(NAMES.minutes, 0, 0, 0, b"k1" + WINDOW.to_bytes(8), b'{"N": 3}'),
             letter(NAMES.clean, 9),
             letter(NAMES.minutes, 9),
+            record(NAMES.odd, "k1", SEQ=0),
+            record(NAMES.odd, "k1", SEQ=1),
         ]
         self.lake = folder
         self.oracle = Oracle(NAMES, self.told, folder)
@@ -83,7 +85,7 @@ def test_what_must_be_is_taken(desk: Desk) -> None:
     assert desk.oracle.wrong == []
 
 
-@pytest.mark.parametrize("missing", range(6))
+@pytest.mark.parametrize("missing", range(8))
 def test_anything_missing_is_told(desk: Desk, missing: int) -> None:
     del desk.records[missing]
     assert desk.oracle.look(desk.records) != ""
@@ -94,7 +96,7 @@ def test_what_comes_later_is_waited_for(desk: Desk) -> None:
     assert desk.oracle.look(desk.records[1:]) == ""
 
 
-@pytest.mark.parametrize("again", range(6))
+@pytest.mark.parametrize("again", range(8))
 def test_nothing_may_come_twice(desk: Desk, again: int) -> None:
     desk.oracle.look([*desk.records, desk.records[again]])
     assert len(desk.oracle.wrong) > 0
@@ -133,7 +135,7 @@ def test_what_the_log_has_twice_is_twice_in_all(desk: Desk) -> None:
     log = [fed(0), fed(1), Record(NAMES.input, 0, 9, 0, b"k1", b"{"), fed(2), fed(1), fed(2)]
     assert desk.oracle.take_log(log) == desk.oracle.take_log(log) == 2
     assert desk.oracle.look(desk.records) != ""
-    again = [record(NAMES.clean, "k1", SEQ=1), record(NAMES.counts, "k1", N=3, S=19)]
+    again = [record(NAMES.clean, "k1", SEQ=1), record(NAMES.odd, "k1", SEQ=1), record(NAMES.counts, "k1", N=3, S=19)]
     desk.put([1])
     windows = Record(NAMES.minutes, 0, 0, 0, b"k1" + WINDOW.to_bytes(8), b'{"N": 5}')
     assert desk.oracle.look([*again, windows]) == ""
