@@ -6,6 +6,7 @@ import multiprocessing
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def chunk(topic: str, *values: bytes, headers: list[transactions.Headers] | None
 
 
 def permit(kafka: Kafka, topic: str, member: Membership, claims: Path, **more: Any) -> Permit:
-    return Permit(kafka.bootstrap, topic, member.credentials(), "test", claims, topic, f"dlq.{topic}", **more)
+    return Permit(kafka.bootstrap, member.group, member.credentials(), "test", claims, topic, f"dlq.{topic}", **more)
 
 
 def seen(kafka: Kafka, topic: str) -> list[bytes | None]:
@@ -285,6 +286,43 @@ def test_a_transaction_that_a_living_writer_can_not_end_is_left_to_the_next_run(
     transactions.write(leave, Slot(0, 0), [chunk(topic, b"once")])
     assert seen(kafka, topic) == [b"once"]
     assert list_written_batches(first.read_notes(4)) == {0: 0}
+
+
+def test_those_that_share_a_slot_each_have_their_note(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    """One of them has written the slot before: of it nothing is written again."""
+    second = Membership(kafka, f"{topic}-beside", [topic])
+    done = Membership(kafka, f"{topic}-done", [topic])
+    try:
+        members = [(permit(kafka, topic, one, tmp_path), Slot(0, 3, RANGES)) for one in (first, second)]
+        members.append((permit(kafka, topic, done, tmp_path, done=((0, 3),)), Slot(0, 3, RANGES)))
+        rows = [replace(chunk(topic, value), member=n) for n, value in ((0, b"a"), (2, b"again"), (0, b"b"))]
+        written = transactions.write_shared(members, rows)
+        assert [dict(one.counts) for one in written] == [{topic: 2}, {}, {}]
+        assert seen(kafka, topic) == [b"a", b"b"]
+        assert first.read_notes(4) == {0: LedgerNote(3, RANGES)}
+        assert (second.read_notes(4), done.read_notes(4)) == ({}, {})  # they had nothing to write
+    finally:
+        second.close()
+        done.close()
+
+
+def test_one_that_was_shut_out_ends_the_transaction_of_all_and_is_named(
+    kafka: Kafka, topic: str, first: Membership, tmp_path: Path
+) -> None:
+    old = Membership(kafka, f"{topic}-beside", [topic])
+    members = [(permit(kafka, topic, one, tmp_path), Slot(0, 3, RANGES)) for one in (first, old)]
+    new = Membership(kafka, f"{topic}-beside", [topic])
+    try:
+        new.credentials()
+        with pytest.raises(Conflict, match=f"has taken over {topic}-beside"):
+            transactions.write_shared(members, [replace(chunk(topic, b"x"), member=n) for n in (0, 1)])
+        assert seen(kafka, topic) == []
+        assert first.read_notes(4) == {}
+    finally:
+        old.close()
+        new.close()
 
 
 def test_a_name_that_was_used_before_starts_without_a_past(

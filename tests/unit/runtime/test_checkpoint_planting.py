@@ -13,6 +13,7 @@ from orion.hub.ledger import FastEnd, LedgerNote, narrow_ranges, parse_note
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.checkpoint_planting import (
     BatchPlan,
+    find_slot_positions,
     plan_anew,
     plan_at_group,
     plan_for_sink,
@@ -124,3 +125,33 @@ def test_a_feed_goes_on_behind_what_it_has_read(tmp_path: Path) -> None:
     Checkpoint(tmp_path, topics=False).verify(7)
     assert (read_feed_offset(tmp_path, 7), read_feed_offset(tmp_path, 9)) == ({"row": 5, "us": 3}, None)
     assert read_ranges(tmp_path, 7) == ()
+
+
+# ---- by slot -------------------------------------------------------------------------------------------------------
+
+
+def test_each_partition_goes_on_behind_what_its_slot_has_noted() -> None:
+    """Slot 0 has written batch 7, slot 1 hasn't: it stands where the group is. Slot 2 wrote last in batch 5."""
+    seven = ({"in": {0: (10, 20), 1: (30, 40), 2: (50, 60)}},)
+    notes = {0: LedgerNote(7, seven), 2: LedgerNote(5, ({"in": {0: (0, 5), 1: (0, 20), 2: (30, 45)}},))}
+    reached = {"in": {0: 10, 1: 30, 2: 50}}
+    assert find_slot_positions(notes, reached, {}, "in") == {"in": {0: 20, 1: 30, 2: 50}}
+
+
+def test_the_group_may_be_behind_what_is_written() -> None:
+    notes = {1: LedgerNote(3, ({"in": {0: (0, 9), 1: (0, 8)}},))}
+    assert find_slot_positions(notes, {"in": {0: 4}}, {}, "in") == {"in": {0: 4, 1: 8}}
+
+
+def test_a_job_that_has_done_nothing_stands_where_it_began() -> None:
+    assert find_slot_positions({}, {}, {"in": {0: 12}}, "in") == {"in": {0: 12}}
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [{}, {0: LedgerNote(4)}, {0: LedgerNote(4, ({"in": {0: (1, 2)}},), fast=FastEnd(1, 1))}],
+    ids=["nothing", "no ranges", "fast"],
+)
+def test_where_that_is_not_told_it_is_not_guessed(notes: dict[int, LedgerNote]) -> None:
+    with pytest.raises(LookupError):
+        find_slot_positions(notes, {}, {}, "in")
