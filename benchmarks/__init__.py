@@ -19,6 +19,7 @@ NAMES = (
     "state_batches",
     "statements_at_rest",
     "statements_under_load",
+    "shop",
     "registry_load",
     "registry_lookup",
     "registry_http",
