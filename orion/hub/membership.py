@@ -58,7 +58,7 @@ class Membership:
         self.group = group
         self._end_abandoned = end_abandoned
         self._kafka = kafka
-        self._name = uuid.uuid4().hex
+        self.name = uuid.uuid4().hex
         self._named = False
         self._subject = kafka.subject(group=group)
         self._lock = threading.RLock()
@@ -97,7 +97,7 @@ class Membership:
 
     def _give_name(self) -> None:
         if not self._named:
-            self._consumer.commit(offsets=[TopicPartition(LEDGER, RUN_PARTITION, 0, self._name)], asynchronous=False)
+            self._consumer.commit(offsets=[TopicPartition(LEDGER, RUN_PARTITION, 0, self.name)], asynchronous=False)
             self._named = True
 
     def _shut_out(self) -> Conflict | ExternalError:
@@ -105,16 +105,10 @@ class Membership:
         end = time.monotonic() + _NAMED_S
         while time.monotonic() < end:
             with suppress(KafkaException):
-                if self._last_name() != self._name:
+                if read_run_name(self._kafka, self.group) != self.name:
                     return taken_over(self.group)
             time.sleep(0.2)
         return ExternalError("MEMBERSHIP_LOST", f"The group {self.group} has lost this run.", retry_after=1.0)
-
-    def _last_name(self) -> str | None:
-        asked = ConsumerGroupTopicPartitions(self.group, [TopicPartition(LEDGER, RUN_PARTITION)])
-        found = self._kafka.admin.list_consumer_group_offsets([asked], request_timeout=_NAMED_S)[self.group].result()
-        name: str | None = found.topic_partitions[0].metadata
-        return name
 
     def has_earlier_run(self) -> bool:
         """Whether the group remembers a run before this one. A group that nobody is in is forgotten after a while
@@ -218,6 +212,14 @@ class Membership:
     def _revoked(self, consumer: Consumer, _: list[TopicPartition]) -> None:
         consumer.unassign()
         self._settled = False
+
+
+def read_run_name(kafka: Kafka, group: str) -> str | None:
+    """The name of the last run of a group; raises KafkaException where that isn't told."""
+    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(LEDGER, RUN_PARTITION)])
+    found = kafka.admin.list_consumer_group_offsets([asked], request_timeout=_NAMED_S)[group].result()
+    name: str | None = found.topic_partitions[0].metadata
+    return name
 
 
 def _places_of(offsets: Mapping[str, Mapping[int, int]]) -> list[TopicPartition]:

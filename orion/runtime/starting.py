@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,9 @@ import structlog
 from orion.errors import Conflict
 from orion.hub import claims
 from orion.hub.kafka import Kafka
+from orion.hub.kafka_errors import translated
 from orion.hub.ledger import LedgerNote, Ranges, prepare_ledger
-from orion.hub.membership import Membership
+from orion.hub.membership import Membership, read_run_name, taken_over
 from orion.plan.partitions import Bond
 from orion.runtime.checkpoint import Checkpoint, Distrust, Identity, sweep
 from orion.runtime.checkpoint_planting import (
@@ -84,10 +85,11 @@ class Grounds:
     service: str
     writers: Path  # where the writers of this machine note their names
     shuffle_partitions: int = 1  # the session's
+    own_runs: dict[str, set[str]] = field(default_factory=dict)  # by group, the names of this server's runs
 
     def begin(self, standing: Standing, *, new: bool, accept: bool) -> Run:
         """A run that may start its stream. `new`: it has none yet. `accept`: what may be accepted is accepted."""
-        run, seen = self._join(standing)
+        run, seen = self._join(standing, accept=accept)
         try:
             known = self._stand(standing, run, seen, new=new)
             run.inputs = self._inputs(standing, run.checkpoint, seen, known, accept)
@@ -123,8 +125,12 @@ class Grounds:
             raise
         return Joining(run, stands, max((note.batch for note in notes.values()), default=-1))
 
-    def _join(self, standing: Standing) -> tuple[Run, Seen]:
-        """A run that is a member of the job's group, or about to be, and what its topics are now."""
+    def _join(self, standing: Standing, *, accept: bool = False) -> tuple[Run, Seen]:
+        """A run that is a member of the job's group, or about to be, and what its topics are now. One of which another
+        server has had a run since this one's last is refused, unless somebody asks for it: they would take it from each
+        other for ever."""
+        if not accept:
+            self._refuse_taken_over(standing.group)
         checkpoint = Checkpoint(standing.checkpoint, bool(standing.topics))
         sweep(checkpoint.path)
         end_abandoned = partial(claims.settle, self.kafka, self.writers)
@@ -134,12 +140,23 @@ class Grounds:
         slots = most * max(1, len(standing.topics)) if standing.slots is None else standing.slots
         room = prepare_ledger(self.kafka, slots)  # before anybody joins, who may subscribe to it
         membership = Membership(self.kafka, standing.group, standing.topics, end_abandoned)
+        self.own_runs.setdefault(standing.group, set()).add(membership.name)
         return Run(membership, room, checkpoint, self.watch), seen
+
+    def _refuse_taken_over(self, group: str) -> None:
+        known = self.own_runs.get(group)
+        if not known:
+            return
+        with translated(self.kafka.subject(group=group)):
+            last = read_run_name(self.kafka, group)
+        if last and last not in known:
+            raise taken_over(group)
 
     def announce(self, group: str) -> None:
         """Have a group know of a job that will start later: what no group knows has been forgotten."""
         prepare_ledger(self.kafka, 1)
         membership = Membership(self.kafka, group, ())
+        self.own_runs.setdefault(group, set()).add(membership.name)
         try:
             membership.credentials()
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -73,6 +74,30 @@ def stand(kafka: Kafka, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
 
 def test_what_the_group_has_forgotten_is_refused_however_often_it_is_tried(stand: Stand) -> None:
     assert [stand.refusal().code for _ in range(2)] == ["POSITION_LOST"] * 2
+
+
+def test_what_another_server_has_taken_over_is_not_taken_back_by_itself(stand: Stand) -> None:
+    first = stand.begin(new=True)
+    first.membership.credentials()
+    other = Grounds(stand.grounds.kafka, stand.grounds.watch, "test", stand.folder)
+    second = other.begin(stand.standing, new=True, accept=False)
+    second.membership.credentials()
+    first.close()
+    assert stand.refusal().code == "TAKEN_OVER"
+    second.membership.look()  # and it hasn't noticed
+    third = stand.grounds.begin(stand.standing, new=True, accept=True)
+    third.membership.credentials()
+    with pytest.raises(Conflict, match="taken over"):
+        until_told(second)
+    for run in (second, third):
+        run.close()
+
+
+def until_told(run: Run) -> None:
+    """Look until the group has said that another has its place."""
+    end = time.monotonic() + 20.0
+    while time.monotonic() < end:
+        run.membership.look(0.1)
 
 
 def test_a_job_that_was_announced_begins(stand: Stand) -> None:
