@@ -26,7 +26,7 @@ from orion.runtime.progress import Offsets
 
 log = structlog.get_logger()
 
-_BUSY_S, _RESTING_S = 0.04, 0.1  # from one look to the next, and where nothing has come for a while
+_BUSY_S, _RESTING_S = 0.04, 0.2  # from one look to the next, and where nothing has come for a while
 _RESTS_AFTER_S = 3.0
 # A stream is woken now and then whatever the look says: it might have missed something.
 _AT_LEAST_EVERY_S = 30.0
