@@ -22,6 +22,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import OrionError
+from orion.runtime.machine import available_cores
 from orion.runtime.progress import Offsets
 
 log = structlog.get_logger()
@@ -30,6 +31,7 @@ _BUSY_S, _RESTING_S = 0.04, 0.2  # from one look to the next, and where nothing 
 _RESTS_AFTER_S = 3.0
 # A stream is woken now and then whatever the look says: it might have missed something.
 _AT_LEAST_EVERY_S = 30.0
+_AT_WORK_S = 10.0  # a stream is that was woken since then
 _SETTLED_S = 2.0  # after that a batch is over, and told of
 # How much of the time a stream may be at work, as long as its results are fresh.
 _SHARE = 3
@@ -59,10 +61,10 @@ class Pace:
                 self._hold()
         return self._clock is not None
 
-    def is_due(self, ends: Offsets, reached: Iterable[Offsets], took_ms: int, now: float) -> bool:
-        """Whether it is to be woken. `reached`: where its statements stand; `took_ms`: its last batch."""
+    def is_due(self, ends: Offsets, reached: Iterable[Offsets], interval_ms: float, now: float) -> bool:
+        """Whether it is to be woken. `reached`: where its statements stand."""
         waited_ms = (now - self.woken_at) * 1000
-        if waited_ms < self._interval_ms(took_ms):
+        if waited_ms < interval_ms:
             return False
         if ends != self._ends or waited_ms > _AT_LEAST_EVERY_S * 1000:
             return True
@@ -77,8 +79,10 @@ class Pace:
         with suppress(Py4JError, ConnectionError):  # it has ended
             self._clock.setTime(max(time.time_ns() // 1_000_000, self._clock.getTimeMillis() + self.trigger_ms))
 
-    def _interval_ms(self, took_ms: int) -> int:
-        return max(self.trigger_ms, min(_SHARE * took_ms, self.freshness_ms - took_ms))
+    def interval_ms(self, took_ms: int, crowd_ms: float) -> float:
+        """From one batch to the next. `took_ms`: the last batch; `crowd_ms`: how long the machine has to do with one
+        batch of each stream."""
+        return max(self.trigger_ms, min(_SHARE * took_ms, self.freshness_ms - took_ms), crowd_ms)
 
     def _hold(self) -> None:
         spark: Any = self.stream._jsq
@@ -120,7 +124,7 @@ class Pacer:
     """A thread that wakes streams."""
 
     def __init__(self, find_ends: FindEnds, streams: Callable[[], Iterable[Paced]]) -> None:
-        self._find_ends, self._streams = find_ends, streams
+        self._find_ends, self._streams, self._cores = find_ends, streams, available_cores()
         self._closed = threading.Event()
         self._came_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="orion-pacer", daemon=True)
@@ -155,15 +159,22 @@ class Pacer:
             ends: Offsets | None = self._find_ends(topics)
         except OrionError:
             ends = None  # it isn't known: as without a look, each is woken at its intervals
+        crowd_ms = self._measure_crowd([found[0] for found in held.values()])
         for found in held.values():
-            self._wake(found, ends)
+            self._wake(found, ends, crowd_ms)
 
-    def _wake(self, found: list[Paced], ends: Offsets | None) -> None:
+    def _measure_crowd(self, streams: Iterable[Paced]) -> float:
+        """How long a round takes in which each stream that has something to do makes a batch. Where streams take the
+        processors from each other, none of them is to come oftener: the others would get ever older."""
+        since = time.monotonic() - _AT_WORK_S
+        return sum(one.took_ms for one in streams if one.pace.woken_at > since) / self._cores
+
+    def _wake(self, found: list[Paced], ends: Offsets | None, crowd_ms: float) -> None:
         pace, now = found[0].pace, time.monotonic()
-        took = max(one.took_ms for one in found)
+        interval_ms = pace.interval_ms(max(one.took_ms for one in found), crowd_ms)
         mine = {topic: (ends or {}).get(topic, {}) for topic in found[0].topics}
         unknown = ends is None or any(not parts for parts in mine.values())
         reached = [{}] if unknown else [one.reached for one in found]
-        if pace.is_due({"": {0: 1}} if unknown else mine, reached, took, now):
+        if pace.is_due({"": {0: 1}} if unknown else mine, reached, interval_ms, now):
             pace.wake(mine, now)
             self._came_at = now

@@ -71,6 +71,7 @@ class Scene:
     def __post_init__(self) -> None:
         self.pacer = Pacer.__new__(Pacer)
         self.pacer._find_ends, self.pacer._streams, self.pacer._came_at = self.cluster.find_ends, self.streams, 0.0
+        self.pacer._cores = 2.0
 
     def streams(self) -> Iterable[Paced]:
         return self.paced
@@ -106,7 +107,7 @@ def test_one_that_is_behind_goes_on(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("took_ms", "interval_s"), [(0, 0.3), (50, 0.3), (200, 0.6), (300, 0.7), (600, 0.4), (5_000, 0.3)]
+    ("took_ms", "interval_s"), [(0, 0.3), (50, 0.3), (200, 0.6), (300, 0.7), (600, 0.4), (5_000, 2.5)]
 )
 def test_long_batches_come_seldom_as_long_as_results_are_fresh(
     scene: Scene, cluster: Cluster, took_ms: int, interval_s: float
@@ -116,6 +117,25 @@ def test_long_batches_come_seldom_as_long_as_results_are_fresh(
     assert scene.wakes(pace)
     assert not scene.wakes(pace, interval_s - 0.01)
     assert scene.wakes(pace, 0.02)
+
+
+def test_many_streams_leave_each_other_time(scene: Scene) -> None:
+    """Ten that take 400 ms each are 2 s of two cores: none is woken before that."""
+    paces = [make_pace() for _ in range(10)]
+    scene.paced = [Paced(pace, {"in": 1}, {}, 400) for pace in paces]
+    assert scene.wakes(paces[0])
+    assert not scene.wakes(paces[0], 1.9)
+    assert scene.wakes(paces[0], 0.2)
+
+
+def test_streams_that_rest_take_no_time(scene: Scene) -> None:
+    paces = [make_pace() for _ in range(10)]
+    scene.paced = [Paced(pace, {"in": 1}, {"in": {0: 10}}, 400) for pace in paces]
+    assert scene.wakes(paces[0])
+    busy = Paced(make_pace(), {"in": 1}, {}, 200)
+    scene.paced.append(busy)
+    assert scene.wakes(busy.pace, 11.0)
+    assert scene.wakes(busy.pace, 0.65)
 
 
 def test_now_and_then_one_is_woken_in_any_case(scene: Scene) -> None:
