@@ -25,13 +25,17 @@ class Evaluation:
     """Of one stream. The next batch goes by what is set here."""
 
     stream: StreamingQuery
+    behind: int  # how many records there are to read at its start
     _mode: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
-        self._set(_INTERPRETED)
+        self._set(_COMPILED if self.behind >= _LARGE else _INTERPRETED)
 
     def adapt(self, records: int) -> None:
         """Suit it to batches like one of so many records."""
+        self.behind -= records
+        if self.behind >= _LARGE:
+            return  # it is to catch up: a small batch among large ones says nothing
         if records >= _LARGE:
             self._set(_COMPILED)
         elif records <= _SMALL:

@@ -30,12 +30,13 @@ from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, find_written
 from orion.runtime.pacing import Pace
+from orion.runtime.progress import Offsets
 from orion.runtime.query_state import QueryState, StateEdition
 from orion.runtime.respreading import Respreading
 from orion.runtime.restoring import RestoreWatch
 from orion.runtime.runs import Run
 from orion.runtime.schemas import Schemas
-from orion.runtime.starting import Grounds, Joining, Standing
+from orion.runtime.starting import Grounds, PositionedRun, Standing
 from orion.security.secret_places import SecretPlaces
 
 
@@ -76,11 +77,24 @@ class Surroundings:
             topic_ids=tuple((noted.topic, noted.topic_id) for noted in run.inputs.topics),
         )
 
+    def count_behind(self, run: Run, positions: Offsets) -> int:
+        """How many records a run has to read that stands there."""
+        partitions = {known.topic: known.partitions for known in run.inputs.topics}
+        if not partitions:
+            return 0
+        try:
+            ends = self.grounds.kafka.committed_ends_of(partitions)
+        except ExternalError:
+            return 0
+        return sum(
+            end - positions.get(topic, {}).get(part, 0) for topic, parts in ends.items() for part, end in parts.items()
+        )
+
     def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
         run.stream, run.spark = stream, self.source.spark
-        run.evaluation = None if run.endless else Evaluation(stream)
+        run.evaluation = None if run.endless else Evaluation(stream, self.count_behind(run, run.checkpoint.ahead))
         if run.inputs.names and self.trigger_ms and not run.endless and not run.is_prelude:
-            run.pace = Pace(stream, self.trigger_ms, self.freshness_ms)
+            run.pace = Pace(stream, run.spark, self.trigger_ms, self.freshness_ms)
         self.grounds.started(standing, run)
         return run
 
@@ -127,11 +141,11 @@ class QueryJob:
         settings = (around.trigger_ms, around.freshness_ms, source.most_records, source.most_ahead_ms)
         return SharedWork.of(self.query, *settings)
 
-    def join(self) -> Joining:
+    def join(self) -> PositionedRun:
         """A run that may go on in a stream with others; raises LookupError where it has to start by itself."""
-        joining = self.around.grounds.begin_shared(self.standing())
-        joining.run.tolerance = Tolerance.parse(self.query.tolerance)
-        return joining
+        found = self.around.grounds.begin_shared(self.standing())
+        found.run.tolerance = Tolerance.parse(self.query.tolerance)
+        return found
 
     def shared_permit(self, run: Run) -> Permit:
         """What the workers of a shared stream need to write this query's part."""

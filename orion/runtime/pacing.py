@@ -19,6 +19,7 @@ from typing import Any
 
 import structlog
 from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import OrionError
@@ -46,6 +47,7 @@ class Pace:
     """When one stream is woken."""
 
     stream: StreamingQuery
+    spark: SparkSession
     trigger_ms: int
     freshness_ms: int
     is_stopped: bool = field(default=False, init=False)  # it is about to end: no batch begins any more
@@ -89,19 +91,12 @@ class Pace:
         executor = spark.streamingQuery().triggerExecutor()
         if executor is None:  # it hasn't come so far yet
             return
-        jvm: Any = _jvm_of(self.stream)
+        jvm: Any = self.spark._jvm
         clock = jvm.org.apache.spark.util.ManualClock(time.time_ns() // 1_000_000)
         found = executor.getClass().getDeclaredField(_CLOCK)
         found.setAccessible(True)
         found.set(executor, clock)
         self._clock = clock
-
-
-def _jvm_of(stream: StreamingQuery) -> Any:
-    from pyspark import SparkContext
-
-    assert SparkContext._active_spark_context is not None
-    return SparkContext._active_spark_context._jvm
 
 
 def _is_behind(ends: Offsets, reached: Offsets) -> bool:

@@ -11,14 +11,13 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.hub.membership import taken_over
@@ -30,10 +29,10 @@ from orion.runtime.evaluation import Evaluation
 from orion.runtime.jobs import QueryJob
 from orion.runtime.lanes.shared import Member, SharedLane, read_tallies
 from orion.runtime.pacing import Pace
-from orion.runtime.progress import WRITTEN
+from orion.runtime.progress import WRITTEN, Offsets
 from orion.runtime.runs import Run, await_tasks
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
-from orion.runtime.starting import Joining
+from orion.runtime.starting import PositionedRun
 
 _FOLDER = "shared-"  # where such a stream has its checkpoint: scratch, of a server that runs
 # Tasks of a batch beyond the partitions that there were at the start: until the stream is started anew for them.
@@ -43,48 +42,58 @@ _DRAIN_S = 10.0
 
 
 @dataclass(frozen=True)
-class Joined:
+class Candidate:
     """A statement that is about to go on in a stream with others."""
 
     job: QueryJob
-    joining: Joining
+    start: PositionedRun
     permit: Permit
 
 
-def start_shared(joined: Sequence[Joined]) -> list[Run]:
+def start_shared(candidates: Sequence[Candidate]) -> list[Run]:
     """Start one stream for several statements of the same shared work; each one's run. Raises NotShareable."""
-    around = joined[0].job.around
-    queries = [around.schemas.bound(one.job.query) for one in joined]
+    around = candidates[0].job.around
+    queries = [around.schemas.bound(one.job.query) for one in candidates]
     source = scans(queries[0].relation)[0]
     for query in queries:
         if scans(query.relation)[0] != source:
             raise NotShareable(query.id, "its source has changed")
-    topic = source.topic
-    stands = [one.joining.stands[topic] for one in joined]
-    lowest = {part: min(at.get(part, 0) for at in stands) for part in sorted({part for at in stands for part in at})}
+    positions = [one.start.positions[source.topic] for one in candidates]
+    lowest = _find_lowest(positions)
     branches = [
-        Branch(query, {part: at for part, at in stand.items() if at > lowest[part]})
-        for query, stand in zip(queries, stands, strict=True)
+        Branch(query, {part: at for part, at in own.items() if at > lowest[part]})
+        for query, own in zip(queries, positions, strict=True)
     ]
+    frame = project_all(branches, around.source.stream(source))
     name = f"{_FOLDER}{uuid.uuid4().hex[:12]}"
     folder = around.checkpoints / name
-    frame = project_all(branches, around.source.stream(source))
-    batch = max(one.joining.batch for one in joined) + 1
-    plan = BatchPlan(batch, ({topic: {part: (at, at) for part, at in lowest.items()}},), is_done=True)
-    plant_checkpoint(folder, plan, around.grounds.shuffle_partitions)
-    for one in joined:
-        one.joining.run.membership.commit_offsets(one.joining.stands)
-        one.joining.run.checkpoint.leave_to_kafka()
-    members = tuple(Member(one.permit, one.joining.stands) for one in joined)
-    stream = SharedLane(members, len(lowest) + _ROOM, around.trigger_ms).start(frame, name, folder)
-    pace = Pace(stream, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
-    ids, groups = tuple(one.job.id for one in joined), tuple(one.permit.group for one in joined)
-    shared = SharedStream(stream, around.source.spark, ids, groups, len(lowest), folder, pace)
-    for number, one in enumerate(joined):
-        run = one.joining.run
-        run.stream, run.spark, run.checkpoint = MemberStream(shared, number), around.source.spark, Checkpoint(folder)
-        run.is_shared, run.pace = True, pace
-    return [one.joining.run for one in joined]
+    last = max(one.start.batch for one in candidates)
+    plan = BatchPlan(last + 1, ({source.topic: {part: (at, at) for part, at in lowest.items()}},), is_done=True)
+    members = tuple(Member(one.permit, one.start.positions) for one in candidates)
+    lane = SharedLane(members, len(lowest) + _ROOM, around.trigger_ms)
+    try:
+        plant_checkpoint(folder, plan, around.grounds.shuffle_partitions)
+        for one in candidates:
+            one.start.run.membership.commit_offsets(one.start.positions)
+            one.start.run.checkpoint.leave_to_kafka()
+        shared = SharedStream(lane.start(frame, name, folder), candidates, {source.topic: lowest}, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return [_let_run(one.start.run, shared, number) for number, one in enumerate(candidates)]
+
+
+def _find_lowest(positions: Sequence[Mapping[int, int]]) -> dict[int, int]:
+    """By partition, where the first of several statements reads on; one that doesn't know of a partition reads it from
+    its beginning."""
+    known = sorted({part for at in positions for part in at})
+    return {part: min(at.get(part, 0) for at in positions) for part in known}
+
+
+def _let_run(run: Run, shared: SharedStream, number: int) -> Run:
+    run.stream, run.spark, run.checkpoint = MemberStream(shared, number), shared.spark, Checkpoint(shared.folder)
+    run.is_shared, run.pace = True, shared.pace
+    return run
 
 
 @dataclass(frozen=True)
@@ -111,21 +120,17 @@ class SharedStream:
     """The stream itself. Spark is asked for all statements at once."""
 
     def __init__(
-        self,
-        stream: StreamingQuery,
-        spark: SparkSession,
-        queries: tuple[str, ...],
-        groups: tuple[str, ...],
-        partitions: int,
-        folder: Path,
-        pace: Pace | None,
+        self, stream: StreamingQuery, candidates: Sequence[Candidate], positions: Offsets, folder: Path
     ) -> None:
-        """`partitions`: how many the topic had when it started."""
-        self.stream, self.queries, self.groups = stream, queries, groups
-        self._spark, self._partitions, self._folder = spark, partitions, folder
-        self._lock = threading.RLock()
-        self.pace = pace
-        self._evaluation = Evaluation(stream)
+        """`positions`: where it begins to read."""
+        around = candidates[0].job.around
+        self.stream, self.spark, self.folder = stream, around.source.spark, folder
+        self.queries = tuple(one.job.id for one in candidates)
+        self._groups = tuple(one.permit.group for one in candidates)
+        self._partitions = max(map(len, positions.values()))  # that the topic had when it started
+        self._asking, self._ending = threading.Lock(), threading.Lock()
+        self.pace = Pace(stream, self.spark, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
+        self._evaluation = Evaluation(stream, around.count_behind(candidates[0].start.run, positions))
         self._asked_at = float("-inf")
         self._active = True
         self._last: dict[str, Any] | None = None
@@ -139,8 +144,8 @@ class SharedStream:
         return self._active
 
     def last_report_of(self, number: int) -> MemberReport | None:
-        with self._lock:
-            self._ask()
+        self._ask()
+        with self._asking:
             if self._last is None:
                 return None
             if number not in self._parts:
@@ -156,29 +161,31 @@ class SharedStream:
         if failure is None:
             return None
         text = str(failure)
-        named = {n for n, group in enumerate(self.groups) if _names(text, group)}
+        named = {n for n, group in enumerate(self._groups) if _names(text, group)}
         return failure if not named or number in named else None
 
     def stop(self) -> None:
         """End it once the batch under way has ended; answers when none of its tasks runs any more."""
-        with self._lock:
+        with self._ending:
             if self._ended:
                 return
             if self.pace is not None:
                 self.pace.is_stopped = True
-            with suppress(Py4JError, ConnectionError):
-                self._drain()
-            self._ended, self._active = True, False
             try:
+                with suppress(Py4JError, ConnectionError):
+                    self._drain()
                 self.stream.stop()
                 with suppress(Py4JError, ConnectionError):
-                    await_tasks(self._spark, str(self.stream.runId))
+                    await_tasks(self.spark, str(self.stream.runId))
             finally:
-                shutil.rmtree(self._folder, ignore_errors=True)
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self._ended, self._active = True, False
 
     def _ask(self) -> None:
-        with self._lock:
-            if self._ended or time.monotonic() - self._asked_at < _SAME_S:
+        """What Spark says by now. Nothing new while the stream is being stopped, which takes its time: nobody has to
+        wait for that here."""
+        with self._asking:
+            if self._ended or self._ending.locked() or time.monotonic() - self._asked_at < _SAME_S:
                 return
             self._active = self.stream.isActive
             last = self.stream.lastProgress
@@ -186,8 +193,9 @@ class SharedStream:
                 self._last_json, self._last, self._parts = last.json, json.loads(last.json), {}
                 self._evaluation.adapt(int(self._last.get("numInputRows") or 0))
             self._asked_at = time.monotonic()
-            if self._active and self._has_grown():
-                self.stop()  # the others start anew as well: there is a place for each partition's tallies
+        if self._active and self._has_grown():
+            # All start anew: there is a place for each partition's tallies.
+            threading.Thread(target=self.stop, name="orion-shared-stop", daemon=True).start()
 
     def _has_grown(self) -> bool:
         ends = [source.get("endOffset") for source in (self._last or {}).get("sources", [])]

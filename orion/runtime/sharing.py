@@ -19,7 +19,7 @@ from orion.plan.sharing import SharedWork
 from orion.runtime.gate import StartGate
 from orion.runtime.jobs import QueryJob
 from orion.runtime.shared_projection import NotShareable
-from orion.runtime.shared_stream import Joined, start_shared
+from orion.runtime.shared_stream import Candidate, start_shared
 from orion.runtime.states import State
 from orion.runtime.supervised import Supervised
 
@@ -115,10 +115,10 @@ def _start_as_one(entries: Sequence[Supervised]) -> None:
     """End the runs of some jobs, and go on in one stream. Each that can't has its own way."""
     for entry in entries:
         entry.leave_stream()
-    joined: list[tuple[Supervised, Joined]] = []
+    joined: list[tuple[Supervised, Candidate]] = []
     with ThreadPoolExecutor(_JOIN_THREADS, thread_name_prefix="orion-join") as pool:
         for entry, found in zip(entries, pool.map(_join, entries), strict=True):
-            if isinstance(found, Joined):
+            if isinstance(found, Candidate):
                 joined.append((entry, found))
             else:
                 entry.refuse_join(found)
@@ -127,30 +127,30 @@ def _start_as_one(entries: Sequence[Supervised]) -> None:
             raise LookupError("there is nobody to share with")
         runs = start_shared([one for _, one in joined])
     except Exception as error:
-        _part(joined, error)
+        _part_company(joined, error)
         return
     for (entry, one), run in zip(joined, runs, strict=True):
-        entry.adopt_run(run, one.joining.stands)
+        entry.adopt_run(run, one.start.positions)
     log.info("statements share a stream", queries=[entry.job.id for entry, _ in joined])
 
 
-def _join(entry: Supervised) -> Joined | Exception:
+def _join(entry: Supervised) -> Candidate | Exception:
     assert isinstance(entry.job, QueryJob)
     try:
-        joining = entry.job.join()
+        start = entry.job.join()
     except Exception as error:
         return error
     try:
-        return Joined(entry.job, joining, entry.job.shared_permit(joining.run))
+        return Candidate(entry.job, start, entry.job.shared_permit(start.run))
     except Exception as error:
-        joining.run.close()
+        start.run.close()
         return error
 
 
-def _part(joined: Sequence[tuple[Supervised, Joined]], error: Exception) -> None:
+def _part_company(joined: Sequence[tuple[Supervised, Candidate]], error: Exception) -> None:
     """No stream has come about: the one that is in the way starts by itself, or all do."""
     for entry, one in joined:
-        one.joining.run.close()
+        one.start.run.close()
         if not isinstance(error, NotShareable) or error.query == entry.job.id:
             entry.stay_alone()
         entry.begin_anew()

@@ -68,11 +68,11 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Joining:
+class PositionedRun:
     """A run that is to go on in a stream with others: from where on it reads, and the last batch that it has noted."""
 
     run: Run
-    stands: Offsets
+    positions: Offsets
     batch: int
 
 
@@ -98,7 +98,7 @@ class Grounds:
             raise
         return run
 
-    def begin_shared(self, standing: Standing) -> Joining:
+    def begin_shared(self, standing: Standing) -> PositionedRun:
         """A run that may go on in a stream with others. Each slot of the job is a partition of its one topic: it stands
         where that slot has written last, whatever batches there were. Raises LookupError where that isn't known."""
         run, seen = self._join(standing)
@@ -108,13 +108,13 @@ class Grounds:
             reached = run.membership.read_offsets(_partitions(seen))
             # One that has done a batch, and of which Kafka tells nothing, isn't at its beginning.
             begun = run.checkpoint.begun_at if run.checkpoint.last_planned is None else {}
-            stands = find_slot_positions(notes, reached, begun, standing.topics[0])
+            positions = find_slot_positions(notes, reached, begun, standing.topics[0])
             identity = run.checkpoint.identity
             known = noted(standing.topics, seen.topics) if identity is None else identity.topics
             if any(topic.skipped for topic in known):
                 raise LookupError("it goes on over a gap")
             run.inputs = Inputs(standing.job, known, standing.bonds, standing.resume)
-            found = trouble(run.inputs, seen.topics, stands, seen.earliest)
+            found = trouble(run.inputs, seen.topics, positions, seen.earliest)
             if found is not None and found.fatal:
                 raise found.error
         except Distrust as error:
@@ -123,7 +123,7 @@ class Grounds:
         except BaseException:
             run.close()
             raise
-        return Joining(run, stands, max((note.batch for note in notes.values()), default=-1))
+        return PositionedRun(run, positions, max((note.batch for note in notes.values()), default=-1))
 
     def _join(self, standing: Standing, *, accept: bool = False) -> tuple[Run, Seen]:
         """A run that is a member of the job's group, or about to be, and what its topics are now. One of which another

@@ -120,15 +120,15 @@ class Supervised:
         if self.run is not None:
             self._end(self.run)
 
-    def adopt_run(self, run: Run, stands: Offsets) -> None:
-        """Go on with a run in a stream that is shared, and reads on at `stands`."""
+    def adopt_run(self, run: Run, positions: Offsets) -> None:
+        """Go on with a run in a stream that is shared, and reads on at `positions`."""
         if self.state in (State.RESTARTING, State.FAILING):
             self._count_restart()
         elif self.state is not State.RUNNING:
             self.state, self.error = State.STARTING, None
         self._started_at, self._began = time.monotonic(), time.time()
         self.progress.begin_run()
-        self.progress.offsets |= {topic: dict(at) for topic, at in stands.items()}
+        self.progress.offsets |= {topic: dict(at) for topic, at in positions.items()}
         self.run, self.new = run, False
 
     def refuse_join(self, error: Exception) -> None:

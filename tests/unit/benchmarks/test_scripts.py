@@ -8,19 +8,34 @@ from pathlib import Path
 import pytest
 
 import benchmarks
-from benchmarks import many_keys
+from benchmarks import many_keys, shop
 from benchmarks.contest import compiled
 from benchmarks.counted_plays import Plays
+from benchmarks.many_statements import Load
+from orion import ksql
+from orion.plan.catalog import Catalog
 from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation, why_row_by_row
+from orion.plan.sharing import why_alone
+from orion.plan.steps import CreateConnector, StartQuery, Step
 
 SHARED = {
     *("__init__", "__main__", "contest", "counted_plays", "latency"),
-    *("one_core", "many_keys", "processor_time", "registry_shelf", "soak", "stage", "table_rows"),
+    *(
+        "one_core",
+        "many_keys",
+        "many_statements",
+        "platform",
+        "processor_time",
+        "registry_shelf",
+        "soak",
+        "stage",
+        "table_rows",
+    ),
 }
 WITH_SQL = [
     name
     for name in benchmarks.NAMES
-    if not name.startswith(("registry_", "latency_", "state_", "jdbc_", "pull_", "http_"))
+    if not name.startswith(("registry_", "latency_", "state_", "jdbc_", "pull_", "http_", "statements_", "shop"))
 ]
 
 
@@ -69,6 +84,29 @@ def test_what_many_keys_are_counted_by_is_one_operator_that_folds() -> None:
     found = compiled(many_keys.script("out", "keys"))
     (aggregate,) = (r for r in operators(found.relation) if isinstance(r, Aggregate))
     assert (found.sink.topic, why_row_by_row(aggregate)) == ("out", None)
+
+
+def compile_all(script: str) -> list[Step]:
+    catalog, steps = Catalog(), list[Step]()
+    for text in ksql.split(script):
+        for step in ksql.compile(text, catalog).steps:
+            catalog = catalog.after(step)
+            steps.append(step)
+    return steps
+
+
+def test_the_shop_has_eleven_statements_and_two_sinks() -> None:
+    steps = compile_all(shop.SCRIPT.format(folder="/tmp"))
+    assert sum(isinstance(step, StartQuery) for step in steps) == 11
+    assert sum(isinstance(step, CreateConnector) for step in steps) == 2
+    assert sum(map(len, shop.make_shop().records.values())) == 9_000
+
+
+def test_many_statements_share_work_but_those_that_count() -> None:
+    load = Load(stateless=7, keyed=2, rate=1, warm_s=0, measured_s=1)
+    queries = [step.query for step in compile_all(load.script()) if isinstance(step, StartQuery)]
+    assert [query.sink.topic for query in queries] == load.outputs
+    assert [why_alone(query) for query in queries] == [None] * 7 + ["it keeps state"] * 2
 
 
 def test_a_script_without_a_query_is_refused() -> None:

@@ -50,7 +50,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def make_pace(trigger_ms: int = 300, freshness_ms: int = 1_000) -> Pace:
-    pace = Pace(cast(Any, None), trigger_ms, freshness_ms)
+    pace = Pace(cast(Any, None), cast(Any, None), trigger_ms, freshness_ms)
     pace._clock = StandingClock()
     return pace
 
