@@ -1,0 +1,63 @@
+"""Expressions are interpreted while batches are small, and compiled while they are large."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from py4j.protocol import Py4JError
+
+from orion.runtime.evaluation import Evaluation
+
+
+class Settings:
+    """Those of the session that a stream of Spark's has for itself."""
+
+    def __init__(self) -> None:
+        self.set_to: list[str] = []
+        self.is_gone = False
+
+    def set(self, name: str, value: str) -> None:
+        if self.is_gone:
+            raise Py4JError("the stream has ended")
+        assert name == "spark.sql.codegen.factoryMode"
+        self.set_to.append(value)
+
+
+def stream_with(settings: Settings) -> Any:
+    session = SimpleNamespace(conf=lambda: settings)
+    execution = SimpleNamespace(sparkSessionForStream=lambda: session)
+    return cast(Any, SimpleNamespace(_jsq=SimpleNamespace(streamingQuery=lambda: execution)))
+
+
+@pytest.mark.parametrize(("behind", "mode"), [(0, "NO_CODEGEN"), (19_999, "NO_CODEGEN"), (20_000, "FALLBACK")])
+def test_it_begins_by_how_much_there_is_to_read(behind: int, mode: str) -> None:
+    settings = Settings()
+    Evaluation(stream_with(settings), behind)
+    assert settings.set_to == [mode]
+
+
+def test_it_goes_by_the_last_batch() -> None:
+    settings = Settings()
+    evaluation = Evaluation(stream_with(settings), 0)
+    for records in (100, 19_000, 20_000, 10_000, 5_001, 30_000, 5_000, 10_000):
+        evaluation.adapt(records)
+    assert settings.set_to == ["NO_CODEGEN", "FALLBACK", "NO_CODEGEN"]
+
+
+def test_one_that_catches_up_stays_compiled_whatever_a_batch_has() -> None:
+    settings = Settings()
+    evaluation = Evaluation(stream_with(settings), 100_000)
+    for records in (40_000, 1_000, 35_000):
+        evaluation.adapt(records)
+    assert settings.set_to == ["FALLBACK"]
+    evaluation.adapt(10)
+    assert settings.set_to == ["FALLBACK", "NO_CODEGEN"]
+
+
+def test_a_stream_that_has_ended_is_left_alone() -> None:
+    settings = Settings()
+    evaluation = Evaluation(stream_with(settings), 0)
+    settings.is_gone = True
+    evaluation.adapt(50_000)
