@@ -33,9 +33,6 @@ class Evaluation:
 
     def adapt(self, records: int) -> None:
         """Suit it to batches like one of so many records."""
-        self.behind -= records
-        if self.behind >= _LARGE:
-            return  # it is to catch up: a small batch among large ones says nothing
         if records >= _LARGE:
             self._set(_COMPILED)
         elif records <= _SMALL:

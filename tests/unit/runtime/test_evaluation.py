@@ -46,16 +46,6 @@ def test_it_goes_by_the_last_batch() -> None:
     assert settings.set_to == ["NO_CODEGEN", "FALLBACK", "NO_CODEGEN"]
 
 
-def test_one_that_catches_up_stays_compiled_whatever_a_batch_has() -> None:
-    settings = Settings()
-    evaluation = Evaluation(stream_with(settings), 100_000)
-    for records in (40_000, 1_000, 35_000):
-        evaluation.adapt(records)
-    assert settings.set_to == ["FALLBACK"]
-    evaluation.adapt(10)
-    assert settings.set_to == ["FALLBACK", "NO_CODEGEN"]
-
-
 def test_a_stream_that_has_ended_is_left_alone() -> None:
     settings = Settings()
     evaluation = Evaluation(stream_with(settings), 0)
