@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import functions as F
 
-from benchmarks.contest import PARTITIONS, compiled, raw, surroundings, unheard
+from benchmarks.contest import PARTITIONS, compiled, open_plain_session, raw, surroundings, unheard
 from benchmarks.stage import Measured, Stage, seconds_until
 from orion.hub.kafka import Kafka
 from orion.hub.reader import Reader
@@ -123,7 +123,7 @@ def _measure_orion(stage: Stage, statement: str, name: str, seconds: float) -> L
 def _measure_by_hand(stage: Stage, name: str, seconds: float) -> Latencies:
     topic, out = _topics(stage, name)
     # Orion's session has a quicker way to write checkpoints. A plain query has Spark's own.
-    plain = stage.spark.newSession()
+    plain = open_plain_session(stage.spark)
     plain.conf.set("spark.sql.streaming.checkpointFileManagerClass", _SPARKS_OWN)
     value = F.from_json(F.col("value").cast("string"), _SCHEMA)
     frame = raw(replace(stage, spark=plain), topic, 100_000).select("key", value.alias("v")).where("v.amount >= 0")
