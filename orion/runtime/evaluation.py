@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 # Records of a batch from which on compiling pays; down to a part of them it stays, so that it isn't changed at each.
 _LARGE, _SMALL = 20_000, 5_000
-_MODE = "spark.sql.codegen.factoryMode"
+_MODE, _WHOLE = "spark.sql.codegen.factoryMode", "spark.sql.codegen.wholeStage"
 _INTERPRETED, _COMPILED = "NO_CODEGEN", "FALLBACK"
 
 
@@ -26,6 +26,7 @@ class Evaluation:
 
     stream: StreamingQuery
     behind: int  # how many records there are to read at its start
+    is_wide: bool = False  # what many statements make of a record is too long for one method: Spark would try each time
     _mode: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -45,4 +46,6 @@ class Evaluation:
         stream: Any = self.stream._jsq
         with suppress(Py4JError, ConnectionError):  # it has ended
             # Each stream has a session of its own, with the settings that its tasks see.
-            stream.streamingQuery().sparkSessionForStream().conf().set(_MODE, mode)
+            settings = stream.streamingQuery().sparkSessionForStream().conf()
+            settings.set(_MODE, mode)
+            settings.set(_WHOLE, str(mode == _COMPILED and not self.is_wide).lower())

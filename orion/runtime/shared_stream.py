@@ -130,7 +130,7 @@ class SharedStream:
         self._partitions = max(map(len, positions.values()))  # that the topic had when it started
         self._asking, self._ending = threading.Lock(), threading.Lock()
         self.pace = Pace(stream, self.spark, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
-        self._evaluation = Evaluation(stream, around.count_behind(candidates[0].start.run, positions))
+        self._evaluation = Evaluation(stream, around.count_behind(candidates[0].start.run, positions), is_wide=True)
         self._asked_at = float("-inf")
         self._active = True
         self._last: dict[str, Any] | None = None

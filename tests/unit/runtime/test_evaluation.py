@@ -16,13 +16,14 @@ class Settings:
 
     def __init__(self) -> None:
         self.set_to: list[str] = []
+        self.whole: list[str] = []
         self.is_gone = False
 
     def set(self, name: str, value: str) -> None:
         if self.is_gone:
             raise Py4JError("the stream has ended")
-        assert name == "spark.sql.codegen.factoryMode"
-        self.set_to.append(value)
+        found = {"spark.sql.codegen.factoryMode": self.set_to, "spark.sql.codegen.wholeStage": self.whole}
+        found[name].append(value)
 
 
 def stream_with(settings: Settings) -> Any:
@@ -44,6 +45,13 @@ def test_it_goes_by_the_last_batch() -> None:
     for records in (100, 19_000, 20_000, 10_000, 5_001, 30_000, 5_000, 10_000):
         evaluation.adapt(records)
     assert settings.set_to == ["NO_CODEGEN", "FALLBACK", "NO_CODEGEN"]
+    assert settings.whole == ["false", "true", "false"]
+
+
+def test_what_many_statements_make_is_not_compiled_as_a_whole() -> None:
+    settings = Settings()
+    Evaluation(stream_with(settings), 0, is_wide=True).adapt(50_000)
+    assert (settings.set_to, settings.whole) == (["NO_CODEGEN", "FALLBACK"], ["false", "false"])
 
 
 def test_a_stream_that_has_ended_is_left_alone() -> None:
