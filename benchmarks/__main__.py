@@ -37,6 +37,9 @@ memory unless told otherwise.
 `state_restore` and `state_batches` have goals as well: a million keys within 30 s, so its seconds count, and batches
 over a million keys that take as long as those over ten thousand, which are its other side.
 
+`statements_at_rest`, `statements_under_load` and `shop` start a whole platform for each figure; their other side is the
+same platform with a stream for each statement.
+
 The jdbc sink's rows are held against each database's own way to take many rows, without Spark on either side.
 
 `python -m benchmarks NAME ...` runs some of them and only prints; `BENCH_ROUNDS=3` takes fewer rounds than five.

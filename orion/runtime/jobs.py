@@ -92,7 +92,7 @@ class Surroundings:
 
     def started(self, run: Run, standing: Standing, stream: StreamingQuery) -> Run:
         run.stream, run.spark = stream, self.source.spark
-        run.evaluation = None if run.endless else Evaluation(stream, self.count_behind(run, run.checkpoint.ahead))
+        run.evaluation = None if run.endless else Evaluation(stream, self.count_behind(run, run.checkpoint.reached))
         if run.inputs.names and self.trigger_ms and not run.endless and not run.is_prelude:
             run.pace = Pace(stream, run.spark, self.trigger_ms, self.freshness_ms)
         self.grounds.started(standing, run)
