@@ -76,9 +76,9 @@ def _made_by(branch: Branch, number: int, leaf: DataFrame) -> Column:
         build_over(query.relation, read), query.sink, query.dead_letters, rekeyed=is_rekeyed(query.relation)
     )
     sent = pack_outgoing(frame)
-    conditions, columns = _collapse(sent, query.id)
+    condition, columns = _collapse(sent, query.id)
     struct = F.struct(*columns, F.lit(number).alias(MEMBER))
-    return struct if conditions is None else F.when(conditions, struct)
+    return struct if condition is None else F.when(condition, struct)
 
 
 def _is_behind(starts: Mapping[int, int]) -> str:
@@ -103,8 +103,9 @@ def _collapse(frame: DataFrame, query: str) -> tuple[Column | None, list[Column]
         raise NotShareable(query, f"its plan is {' over '.join(kinds)}")
     columns = jvm.org.apache.spark.sql.classic.ExpressionUtils
     projected = plan.projectList()
-    made = [_column(columns.column(projected.apply(at))) for at in range(projected.size())]
-    return (_column(columns.column(plan.child().condition())) if len(kinds) == 3 else None), made
+    made: list[Column] = [ClassicColumn(columns.column(projected.apply(at))) for at in range(projected.size())]
+    condition = ClassicColumn(columns.column(plan.child().condition())) if len(kinds) == 3 else None
+    return condition, made
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
@@ -114,7 +115,3 @@ def _nodes(plan: Any) -> Iterator[Any]:
         if children.size() != 1:
             return
         plan = children.apply(0)
-
-
-def _column(made: Any) -> Column:
-    return ClassicColumn(made)

@@ -7,6 +7,7 @@ leaves, by a pause or by its end, ends the stream, and the others are due again 
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -107,8 +108,10 @@ class Sharing:
             chosen = [e for e in chosen if e.run is None or e.run.is_shared or e.is_caught_up]
             if len(chosen) < 2 or all(e.run is not None and e.run.is_shared for e in chosen):
                 return
-            for number in range(0, len(chosen), _MOST):
-                _start_as_one(chosen[number : number + _MOST])
+            # In even parts: one that was left over would be alone.
+            size = math.ceil(len(chosen) / math.ceil(len(chosen) / _MOST))
+            for number in range(0, len(chosen), size):
+                _start_as_one(chosen[number : number + size])
 
 
 def _start_as_one(entries: Sequence[Supervised]) -> None:

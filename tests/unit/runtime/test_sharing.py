@@ -75,6 +75,17 @@ def test_those_that_are_due_together_start_together(scene: Scene) -> None:
     assert scene.started == [["a", "b", "c"]]
 
 
+@pytest.mark.parametrize(("count", "parts"), [(2, [2]), (50, [50]), (51, [26, 25]), (101, [34, 34, 33])])
+def test_very_many_are_parted_evenly(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, count: int, parts: list[int]
+) -> None:
+    """One that was left over would have nobody to share with, and try again and again."""
+    found: list[int] = []
+    monkeypatch.setattr(sharing, "_start_as_one", lambda entries: found.append(len(entries)))
+    Sharing._start_together(scene.sharing, [scene.add(f"job{number}") for number in range(count)])
+    assert found == parts
+
+
 def test_one_alone_is_started_by_itself(scene: Scene) -> None:
     scene.add("a")
     assert scene.look() == set()
