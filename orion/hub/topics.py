@@ -196,27 +196,26 @@ def offsets_of(admin: AdminClient, wanted: Sequence[Topic], at: int) -> dict[str
 
     A partition that doesn't answer, since its leader is away or its topic just went, is left out.
     """
-    spec: Callable[[int], OffsetSpec] = OffsetSpec
-    places = {TopicPartition(topic.name, part): spec(at) for topic in wanted for part in range(topic.partitions)}
-    found: dict[str, dict[int, int]] = {topic.name: {} for topic in wanted}
-    if not places:
-        return found
-    for place, future in admin.list_offsets(places, request_timeout=TIMEOUT).items():
-        with suppress(KafkaException):
-            found[place.topic][place.partition] = future.result().offset
-    return found
+    return _ask_offsets(admin, {t.name: t.partitions for t in wanted}, at, IsolationLevel.READ_UNCOMMITTED, TIMEOUT)
 
 
 def committed_ends_of(admin: AdminClient, partitions: Mapping[str, int], timeout_s: float) -> dict[str, dict[int, int]]:
     """Up to where committed records can be read, of topics with so many partitions, asked for in one request. What
     doesn't answer is left out."""
+    return _ask_offsets(admin, partitions, END, IsolationLevel.READ_COMMITTED, timeout_s)
+
+
+def _ask_offsets(
+    admin: AdminClient, partitions: Mapping[str, int], at: int, level: IsolationLevel, timeout_s: float
+) -> dict[str, dict[int, int]]:
     spec: Callable[[int], OffsetSpec] = OffsetSpec
-    places = {TopicPartition(name, part): spec(END) for name, count in partitions.items() for part in range(count)}
-    found: dict[str, dict[int, int]] = {}
-    level = IsolationLevel.READ_COMMITTED
+    places = {TopicPartition(name, part): spec(at) for name, count in partitions.items() for part in range(count)}
+    found: dict[str, dict[int, int]] = {name: {} for name in partitions}
+    if not places:
+        return found
     for place, future in admin.list_offsets(places, isolation_level=level, request_timeout=timeout_s).items():
         with suppress(KafkaException):
-            found.setdefault(place.topic, {})[place.partition] = future.result().offset
+            found[place.topic][place.partition] = future.result().offset
     return found
 
 

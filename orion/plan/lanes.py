@@ -10,7 +10,7 @@ from orion.plan.tolerance import ALL
 from orion.schema import Role
 
 # What the formats are called that Python reads and writes.
-IN_PYTHON = ("PROTOBUF", "PROTOBUF_NOSR")
+_IN_PYTHON = ("PROTOBUF", "PROTOBUF_NOSR")
 
 
 def why_not_fast(relation: Relation, sink: Source, tolerance: str = ALL) -> str | None:
@@ -29,12 +29,18 @@ def why_not_fast(relation: Relation, sink: Source, tolerance: str = ALL) -> str 
         return f"it calls {', '.join(called)}, in Python"
     read = scans(relation)
     for source in (*read, sink):
-        for role in (Role.KEY, Role.VALUE):
-            if source.serde(role).format in IN_PYTHON and source.columns(role):
-                return f"{source.serde(role).format} of {source.name} is read and written in Python"
+        written = find_python_format(source)
+        if written is not None:
+            return f"{written} of {source.name} is read and written in Python"
     topics = [source.topic for source in read]
     twice = next((topic for topic in topics if topics.count(topic) > 1), None)
     return None if twice is None else f"it reads the topic {twice} twice"
+
+
+def find_python_format(source: Source) -> str | None:
+    """The format of a source's key or value that Python reads and writes, if one of them has such."""
+    formats = (source.serde(role).format for role in (Role.KEY, Role.VALUE) if source.columns(role))
+    return next((name for name in formats if name in _IN_PYTHON), None)
 
 
 def told(query: Query) -> str:

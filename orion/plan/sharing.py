@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from orion.plan.codec import dumps
 from orion.plan.definitions import python_calls
-from orion.plan.lanes import IN_PYTHON
+from orion.plan.lanes import find_python_format
 from orion.plan.relations import Explode, Guarantee, Query, Relation, inputs, is_stateful, scans
-from orion.schema import Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def why_alone(query: Query) -> str | None:
     called = python_calls(dumps(query.relation))
     if called:
         return f"it calls {', '.join(called)}, in Python"
-    if any(query.sink.serde(role).format in IN_PYTHON and query.sink.columns(role) for role in Role):
+    if find_python_format(query.sink) is not None:
         return f"{query.sink.name} is written in Python"
     return None
 

@@ -29,7 +29,7 @@ from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, find_written
-from orion.runtime.pacing import Pace
+from orion.runtime.pacing import StreamPace
 from orion.runtime.progress import Offsets
 from orion.runtime.query_state import QueryState, StateEdition
 from orion.runtime.respreading import Respreading
@@ -94,7 +94,7 @@ class Surroundings:
         run.stream, run.spark = stream, self.source.spark
         run.evaluation = None if run.endless else Evaluation(stream, self.count_behind(run, run.checkpoint.reached))
         if run.inputs.names and self.trigger_ms and not run.endless and not run.is_prelude:
-            run.pace = Pace(stream, run.spark, self.trigger_ms, self.freshness_ms)
+            run.pace = StreamPace(stream, run.spark, self.trigger_ms, self.freshness_ms)
         self.grounds.started(standing, run)
         return run
 

@@ -43,7 +43,7 @@ FindEnds = Callable[[Mapping[str, int]], Offsets]
 
 
 @dataclass
-class Pace:
+class StreamPace:
     """When one stream is woken."""
 
     stream: StreamingQuery
@@ -109,7 +109,7 @@ def _is_behind(ends: Offsets, reached: Offsets) -> bool:
 class Paced:
     """A stream at one moment, as its supervisor knows it."""
 
-    pace: Pace
+    pace: StreamPace
     topics: Mapping[str, int]  # how many partitions each has
     reached: Offsets
     took_ms: int

@@ -48,7 +48,7 @@ class Queries:
         self._closed = threading.Event()
         self._starters = ThreadPoolExecutor(self._gate.width, thread_name_prefix="orion-start")
         self._sharing = Sharing(self._gate, self._starters, self._closed.is_set)
-        self._pacer = Pacer(find_ends, self._paced) if find_ends is not None else None
+        self._pacer = Pacer(find_ends, self._list_paced) if find_ends is not None else None
         self._thread = threading.Thread(target=self._watch, name="orion-supervisor", daemon=True)
         self._thread.start()
 
@@ -141,7 +141,7 @@ class Queries:
             except Exception as error:  # one that can't be stopped doesn't keep the others running
                 log.warning("stopping", query=entry.job.id, error=str(error))
 
-    def _paced(self) -> Iterator[Paced]:
+    def _list_paced(self) -> Iterator[Paced]:
         """The streams that are to be woken when they have something to read."""
         for entry in list(self._running.values()):
             run, progress = entry.run, entry.progress

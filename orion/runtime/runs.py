@@ -23,7 +23,7 @@ from orion.runtime.checkpoint import Checkpoint, Distrust
 from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.evaluation import Evaluation
 from orion.runtime.inputs import Inputs, Watch
-from orion.runtime.pacing import Pace
+from orion.runtime.pacing import StreamPace
 from orion.runtime.restoring import RestoreWatch
 
 # Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
@@ -74,7 +74,7 @@ class Run:
     tolerance: Tolerance = field(default_factory=Tolerance)
     restore: RestoreWatch | None = None  # of one with state
     evaluation: Evaluation | None = None  # of its stream, where that is its own
-    pace: Pace | None = None  # of its stream, shared or not; None: it begins batches by itself
+    pace: StreamPace | None = None  # of its stream, shared or not; None: it begins batches by itself
     _recent: Recent = field(default_factory=Recent)
     _draining: bool = False
     _ends_after: int = -1  # the last batch that was done when it was told to end

@@ -27,8 +27,8 @@ from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.checkpoint_planting import BatchPlan, plant_checkpoint
 from orion.runtime.evaluation import Evaluation
 from orion.runtime.jobs import QueryJob
-from orion.runtime.lanes.shared import Member, SharedLane, read_tallies
-from orion.runtime.pacing import Pace
+from orion.runtime.lanes.shared import SharedLane, StreamMember, read_tallies
+from orion.runtime.pacing import StreamPace
 from orion.runtime.progress import WRITTEN, Offsets
 from orion.runtime.runs import Run, await_tasks
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
@@ -69,7 +69,7 @@ def start_shared(candidates: Sequence[Candidate]) -> list[Run]:
     folder = around.checkpoints / name
     last = max(one.start.batch for one in candidates)
     plan = BatchPlan(last + 1, ({source.topic: {part: (at, at) for part, at in lowest.items()}},), is_done=True)
-    members = tuple(Member(one.permit, one.start.positions) for one in candidates)
+    members = tuple(StreamMember(one.permit, one.start.positions) for one in candidates)
     lane = SharedLane(members, len(lowest) + _ROOM, around.trigger_ms)
     try:
         plant_checkpoint(folder, plan, around.grounds.shuffle_partitions)
@@ -129,7 +129,9 @@ class SharedStream:
         self._groups = tuple(one.permit.group for one in candidates)
         self._partitions = max(map(len, positions.values()))  # that the topic had when it started
         self._asking, self._ending = threading.Lock(), threading.Lock()
-        self.pace = Pace(stream, self.spark, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
+        self.pace = (
+            StreamPace(stream, self.spark, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
+        )
         self._evaluation = Evaluation(stream, around.count_behind(candidates[0].start.run, positions), is_wide=True)
         self._asked_at = float("-inf")
         self._active = True
@@ -177,6 +179,8 @@ class SharedStream:
                 self.stream.stop()
                 with suppress(Py4JError, ConnectionError):
                     await_tasks(self.spark, str(self.stream.runId))
+                    with self._asking:
+                        self._read_last()  # of the batch that was let end
             finally:
                 shutil.rmtree(self.folder, ignore_errors=True)
                 self._ended, self._active = True, False
@@ -188,14 +192,17 @@ class SharedStream:
             if self._ended or self._ending.locked() or time.monotonic() - self._asked_at < _SAME_S:
                 return
             self._active = self.stream.isActive
-            last = self.stream.lastProgress
-            if last is not None and last.json != self._last_json:
-                self._last_json, self._last, self._parts = last.json, json.loads(last.json), {}
-                self._evaluation.adapt(int(self._last.get("numInputRows") or 0))
+            self._read_last()
             self._asked_at = time.monotonic()
         if self._active and self._has_grown():
             # All start anew: there is a place for each partition's tallies.
             threading.Thread(target=self.stop, name="orion-shared-stop", daemon=True).start()
+
+    def _read_last(self) -> None:
+        last = self.stream.lastProgress
+        if last is not None and last.json != self._last_json:
+            self._last_json, self._last, self._parts = last.json, json.loads(last.json), {}
+            self._evaluation.adapt(int(self._last.get("numInputRows") or 0))
 
     def _has_grown(self) -> bool:
         ends = [source.get("endOffset") for source in (self._last or {}).get("sources", [])]

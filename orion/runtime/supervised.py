@@ -311,6 +311,8 @@ class Supervised:
                 with suppress(Conflict):  # it ends as it is
                     self._take_progress(run, is_last=True)
                 run.stream.stop()
+                with suppress(Conflict):  # a batch may have ended meanwhile
+                    self._take_progress(run, is_last=True)
         run.close()
         self.run, self._began = None, None
 

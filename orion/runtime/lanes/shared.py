@@ -36,7 +36,7 @@ _NAMES = ("records", "letters", "errors", "example", "newest")
 
 
 @dataclass(frozen=True)
-class Member:
+class StreamMember:
     """A statement of a shared stream: what it may write, and from where on it reads."""
 
     permit: Permit
@@ -47,7 +47,7 @@ class Member:
 class SharedLane:
     """Writes the batches of one stream. `slots`: as many as there are partitions that it reads."""
 
-    members: tuple[Member, ...]
+    members: tuple[StreamMember, ...]
     slots: int
     trigger_ms: int
 
@@ -88,7 +88,7 @@ def _behind(both: tuple[int, int], start: int) -> tuple[int, int]:
 
 
 def _write_slots(
-    members: tuple[Member, ...], checkpoint: Path
+    members: tuple[StreamMember, ...], checkpoint: Path
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         slot = find_slot(checkpoint, None, has_topics=True)
@@ -104,11 +104,11 @@ def _write_slots(
     return write
 
 
-def _slot_of(member: Member, slot: Slot) -> tuple[Permit, Slot]:
+def _slot_of(member: StreamMember, slot: Slot) -> tuple[Permit, Slot]:
     return member.permit, replace(slot, sources=narrow_to_starts(slot.sources, member.starts))
 
 
-def _cut_by_member(batches: Iterator[pa.RecordBatch], members: Sequence[Member]) -> Iterator[Chunk]:
+def _cut_by_member(batches: Iterator[pa.RecordBatch], members: Sequence[StreamMember]) -> Iterator[Chunk]:
     for batch in batches:
         column = batch.column(MEMBER)
         for number in pc.unique(column).to_pylist():

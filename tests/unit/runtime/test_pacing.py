@@ -10,7 +10,7 @@ import pytest
 
 from orion.errors import ExternalError
 from orion.runtime import pacing
-from orion.runtime.pacing import Pace, Paced, Pacer
+from orion.runtime.pacing import Paced, Pacer, StreamPace
 from orion.runtime.progress import Offsets
 from tests.jobs import Clock
 
@@ -49,8 +49,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def make_pace(trigger_ms: int = 300, freshness_ms: int = 1_000) -> Pace:
-    pace = Pace(cast(Any, None), cast(Any, None), trigger_ms, freshness_ms)
+def make_pace(trigger_ms: int = 300, freshness_ms: int = 1_000) -> StreamPace:
+    pace = StreamPace(cast(Any, None), cast(Any, None), trigger_ms, freshness_ms)
     pace._clock = StandingClock()
     return pace
 
@@ -76,7 +76,7 @@ class Scene:
     def streams(self) -> Iterable[Paced]:
         return self.paced
 
-    def wakes(self, pace: Pace, after_s: float = 0.0) -> bool:
+    def wakes(self, pace: StreamPace, after_s: float = 0.0) -> bool:
         self.clock.now += after_s
         before = pace.woken_at
         self.pacer.look()
