@@ -58,6 +58,7 @@ class Chunk:
     origin: int | None = None  # which partition of all that is read they come from, if from one
     partition: int = -1  # where they go; -1: by their keys
     member: int = 0  # which of the queries that share a slot they are of
+    late: int = 0  # rows that came too late, of which an operator tells with its changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class Written:
     newest: int = 0
     errors: int = 0  # dead letters that tell of something wrong; counted only where it matters how many
     example: str = ""  # what the first of them says
+    late: int = 0  # rows that came too late
 
 
 class Intolerable(Exception):
@@ -125,16 +127,25 @@ def write(permit: Permit, slot: Slot, chunks: Iterable[Chunk]) -> Written:
 def write_shared(members: Sequence[tuple[Permit, Slot]], chunks: Iterable[Chunk]) -> list[Written]:
     """Write the records that several queries make of one slot; what each of them comes to. Their producers have the
     same settings."""
-    filled = (chunk for chunk in chunks if chunk.values)
+    written = [Written() for _ in members]
+    filled = _take_late_counts(chunks, written)
     head = next(filled, None)
     if head is None:
-        return [Written() for _ in members]
+        return written
     if head.origin is not None:
         members = [(permit, replace(slot, number=head.origin)) for permit, slot in members]
     if all(_is_done(*member) for member in members):
-        return [Written() for _ in members]
-    first = members[0][0]
-    return _as_member(first, lambda producer: _transaction(producer, members, chain((head,), filled)))
+        return written
+    _as_member(members[0][0], lambda producer: _transaction(producer, members, chain((head,), filled), written))
+    return written
+
+
+def _take_late_counts(chunks: Iterable[Chunk], written: Sequence[Written]) -> Iterator[Chunk]:
+    """The chunks that have records."""
+    for chunk in chunks:
+        written[chunk.member].late += chunk.late
+        if chunk.values:
+            yield chunk
 
 
 def _is_done(permit: Permit, slot: Slot) -> bool:
@@ -168,9 +179,13 @@ def _as_member(permit: Permit, act: Callable[[Producer], T]) -> T:
             raise
 
 
-def _transaction(producer: Producer, members: Sequence[tuple[Permit, Slot]], chunks: Iterable[Chunk]) -> list[Written]:
+def _transaction(
+    producer: Producer,
+    members: Sequence[tuple[Permit, Slot]],
+    chunks: Iterable[Chunk],
+    written: Sequence[Written],
+) -> None:
     producer.begin_transaction()
-    written = [Written() for _ in members]
     # Looked up at once, not chunk by chunk.
     done = {number for number, member in enumerate(members) if _is_done(*member)}
     noted: set[int] = set()
@@ -185,7 +200,6 @@ def _transaction(producer: Producer, members: Sequence[tuple[Permit, Slot]], chu
             noted.add(chunk.member)
     with _ending(_COMMIT_S + _HANGS_S):
         producer.commit_transaction(_COMMIT_S)
-    return written
 
 
 def _write_chunk(producer: Producer, permit: Permit, chunk: Chunk, written: Written) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from orion.runtime.operators.late_count import METRIC
 
 Offsets = dict[str, dict[int, int]]
 # The name of what a lane has a batch count, in Spark's reports.
@@ -90,11 +89,11 @@ class Progress:
         if "timestamp" in report:
             began, ended = _began_ms(report), _ended_ms(report)
             self._timed.append(Batch(began / 1000, ended / 1000, rows))
-        self.late += _late(report)
         counted = report.get("observedMetrics", {}).get(WRITTEN, {})
         self.records += int(counted.get("records") or 0)
         self.letters += int(counted.get("letters") or 0)
         self.errors += int(counted.get("errors") or 0)
+        self.late += int(counted.get("late") or 0)
         self.example = counted.get("example") or self.example
         if counted.get("newest"):
             self.freshness_ms = max(0, _ended_ms(report) - int(counted["newest"]))
@@ -114,12 +113,6 @@ def _began_ms(report: dict[str, Any]) -> int:
 def _ended_ms(report: dict[str, Any]) -> int:
     """When a batch was done."""
     return _began_ms(report) + int(report.get("durationMs", {}).get("triggerExecution") or 0)
-
-
-def _late(report: dict[str, Any]) -> int:
-    """What the operators tell."""
-    observed = report.get("observedMetrics") or {}
-    return sum(int(metrics.get(METRIC) or 0) for metrics in observed.values() if metrics)
 
 
 def slowest(scans: Iterable[Offsets]) -> Offsets:

@@ -45,6 +45,7 @@ TALLY = StructType(
         StructField("errors", LongType()),
         StructField("example", StringType()),
         StructField("newest", LongType()),
+        StructField("late", LongType()),
     ]
 )
 
@@ -72,7 +73,7 @@ class ExactLane:
 
 def counted(tally: DataFrame) -> DataFrame:
     """The tallies of a batch's slots, with Spark told to report what they come to."""
-    sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors")]
+    sums = [F.sum(name).alias(name) for name in ("records", "letters", "errors", "late")]
     latest = [F.max(name).alias(name) for name in ("example", "newest")]
     return tally.observe(WRITTEN, *sums, *latest)
 
@@ -128,13 +129,13 @@ def tally_of(written: transactions.Written, permit: Permit) -> pa.RecordBatch:
     """What a slot comes to, as the row that Spark is given of it."""
     letters = written.counts[permit.letters]
     counts = (written.counts[permit.topic] + letters, letters, written.errors)
-    tally = (*counts, written.example or None, written.newest or None)
+    tally = (*counts, written.example or None, written.newest or None, written.late)
     return pa.RecordBatch.from_arrays(
         [pa.array([told], type_) for told, type_ in zip(tally, _TYPES, strict=True)], TALLY.names
     )
 
 
-_TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64())
+_TYPES = (pa.int64(), pa.int64(), pa.int64(), pa.string(), pa.int64(), pa.int64())
 
 
 def chunks(batches: Iterator[pa.RecordBatch], permit: Permit) -> Iterator[Chunk]:
@@ -187,10 +188,11 @@ def records_chunk(batch: pa.RecordBatch, permit: Permit) -> Chunk:
 
 def _changelog_chunk(packed: bytes, permit: Permit) -> Chunk:
     """Changes of state as records of their changelog, in their task's partition."""
-    operator, task, places, blobs = unpack_changes(packed)
+    operator, task, places, blobs, late = unpack_changes(packed)
     now = time.time_ns() // 1_000_000
     count = len(places)
-    return Chunk([permit.changelogs[operator]] * count, list(places), blobs, [now] * count, None, partition=task)
+    topics = [permit.changelogs[operator]] * count
+    return Chunk(topics, list(places), blobs, [now] * count, None, partition=task, late=late)
 
 
 def _filled(column: pa.Array) -> list[int]:

@@ -8,7 +8,6 @@ from orion.plan.relations import Aggregate, AggregateCall
 from orion.plan.sources import ROWTIME, WINDOWEND, WINDOWSTART
 from orion.runtime import letters, packing, rows
 from orion.runtime.operators.folds import BOTH, GIVE, UNDO, Aggregator, Folds, GroupFolding, Retraction
-from orion.runtime.operators.late_count import count_late_rows
 from orion.runtime.operators.placing import placed_type
 from orion.runtime.operators.spread import KEY, TIME, Spread, arriving
 from orion.runtime.operators.values import from_plain, plain_type, to_plain
@@ -38,8 +37,6 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread, *, keeps_late: 
     )
     placed = None if relation.of_table else placed_type([k.expr for k in relation.keys])
     folded = spread.apply(given, Aggregator(how), _output(relation, how), placed)
-    if relation.window is not None:
-        folded = count_late_rows(folded)
     groups = [k.expr.type for k in relation.keys]
     # A group's key is read once, however many columns are made of it.
     group = packing.unpacked(f"CASE WHEN {rows.BAD} IS NULL THEN {KEY} END", groups)

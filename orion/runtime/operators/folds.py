@@ -100,7 +100,6 @@ class Aggregator(Operator):
     def __init__(self, how: GroupFolding) -> None:
         self.how = how
         self.window = how.window
-        self.tells_late = how.window is not None
         self._late = 0
         # Of a batch's changed groups: what they hold (behind its time), what they came to before, a time of its own.
         self._pending: dict[tuple[bytes, Bounds], list[Any]] = {}

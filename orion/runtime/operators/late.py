@@ -1,7 +1,7 @@
 """Rows that come too late for their window: counted, and kept as dead letters where the statement says so.
 
-An operator tells of them beside its results (`spread.LATE`). Spark adds their number to its report of the batch, where
-`progress` finds it. Those that are kept go on as bad records do: every filter lets them pass, and `emit` makes letters
+An operator tells of them beside its results (`OutputRow.late`). Their number goes to the writer with the changes of
+state, and from there into Spark's report of the batch, where `progress` finds it. Those that are kept go on as bad records do: every filter lets them pass, and `emit` makes letters
 of them.
 """
 

@@ -10,7 +10,6 @@ from orion.plan.relations import Distinct, Named, Settle
 from orion.plan.sources import ROWTIME, Window
 from orion.runtime import letters, packing, rows
 from orion.runtime.operators import late
-from orion.runtime.operators.late_count import count_late_rows
 from orion.runtime.operators.spread import KEY, TIME, Spread, arriving, kept
 from orion.runtime.operators.tasks import InputRow, LateRows, Operator, OutputRow
 from orion.runtime.state.places import StatePlace
@@ -41,8 +40,6 @@ class Visible(Operator):
 class First(Operator):
     """Of rows that are the same, the first in each window; the row itself is the key. `data` is what the letter of a
     late row tells, where they are kept."""
-
-    tells_late = True
 
     def __init__(self, window: Window, *, keeps_late: bool = False) -> None:
         self.window = window
@@ -79,7 +76,7 @@ def distinct(relation: Distinct, frame: DataFrame, spread: Spread, *, keeps_late
     data = {"late": letters.letter_of_row(frame)} if keeps_late else {}
     given = _rows(frame, relation.columns, len(relation.columns), data)
     made = spread.apply(given, First(relation.window, keeps_late=keeps_late), _OUT)
-    return _shaped(count_late_rows(made), relation.columns, len(relation.columns))
+    return _shaped(made, relation.columns, len(relation.columns))
 
 
 def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: Mapping[str, str] | None = None) -> DataFrame:

@@ -10,7 +10,8 @@ changes of state, many in one row.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -37,7 +38,7 @@ from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
 from orion.schema import Scalar
 
-KEY, SIDE, ROW, TIME, LATE = "__key", "__side", "__row", "__rowtime", "__late"
+KEY, SIDE, ROW, TIME = "__key", "__side", "__row", "__rowtime"
 _DATA = "__data_"
 _CHUNK = 10_000  # rows that go back to Spark at a time
 Batches = Iterator[pa.RecordBatch]
@@ -63,11 +64,10 @@ class Spread:
         """Run the operator over what `arriving` makes. `placed`: the type of a key of which Kafka has one form.
 
         Out come KEY, TIME, rows.ORDER, the operator's own columns (`output`: their names and Spark's types), rows.BAD
-        and rows.LETTER; of one that tells of late rows LATE too, which `count_late_rows` takes away again.
+        and rows.LETTER.
         """
         columns = {KEY: "BINARY", TIME: "BIGINT", rows.ORDER: "BINARY", **output}
         columns |= {rows.BAD: "STRING", rows.LETTER: "BINARY"}
-        columns |= {LATE: "BIGINT"} if operator.tells_late else {}
         schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
         assert isinstance(schema, StructType)
         task = OperatorTask(operator, len(self.operators), to_arrow_schema(schema, timezone="UTC"), self.context)
@@ -107,6 +107,33 @@ def arriving(
     return there.selectExpr(*(f"{spark} AS {name}" for name, spark in columns.items() if spark is not None))
 
 
+@contextmanager
+def collecting_no_garbage() -> Iterator[None]:
+    """What a batch makes is all there until its end: there is no garbage to look for meanwhile."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        settled()
+
+
+@dataclass
+class LateCount:
+    """How many rows of a batch came too late for an operator."""
+
+    rows: int = 0
+
+    def take(self, made: Iterable[tuple[bytes, OutputRow]]) -> Iterator[tuple[bytes, OutputRow]]:
+        """What the operator makes, without what only tells how many there were."""
+        for order, row in made:
+            if row.late is not None:
+                self.rows += row.late.rows
+                if row.late.why is None:
+                    continue
+            yield order, row
+
+
 def kept(row: str) -> str:
     """The Spark SQL of a row, and of nothing where it is deleted."""
     return f"CASE WHEN NOT {rows.DELETED} THEN {row} END"
@@ -123,16 +150,17 @@ class OperatorTask:
 
     def run_batch(self, batches: Batches) -> Batches:
         if self.context is None:
-            yield from self._compute(_gather_rows(batches), None)
+            yield from self._compute(gather_rows(batches), None)
             return
+        with collecting_no_garbage():
+            yield from self.take_rows(gather_rows(batches))
+
+    def take_rows(self, table: pa.Table | None) -> Batches:
+        """What the operator makes of the rows that a batch has for this worker's task."""
         context = TaskContext.get()
-        assert context is not None
-        # What a batch makes is all there until its end: there is no garbage to look for meanwhile.
-        gc.disable()
-        task = TaskId(self.number, context.partitionId(), batch_number())
-        store = TaskStore(self.context, task)
+        assert context is not None and self.context is not None
+        store = TaskStore(self.context, TaskId(self.number, context.partitionId(), batch_number()))
         try:
-            table = _gather_rows(batches)
             if store.is_done:
                 store.finish([])
                 return
@@ -143,36 +171,34 @@ class OperatorTask:
             raise
         finally:
             store.close()
-            gc.enable()
-            settled()
 
     def _compute(self, table: pa.Table | None, store: TaskStore | None) -> Batches:
-        state = TaskState(store.store if store else MemoryStore())
+        state, late = TaskState(store.store if store else MemoryStore()), LateCount()
         if table is not None:
             good, bad = _part_letters(table)
-            yield from self._results(good, state)
+            yield from self._results(good, state, late)
             if bad is not None:
                 yield self._pass_letters(bad)
         changes = state.changes()
         if store is not None:
             store.finish(changes)
-            yield from self._changelog(changes)
+            yield from self._changelog(changes, late.rows)
 
-    def _changelog(self, changes: list[Change]) -> Batches:
+    def _changelog(self, changes: list[Change], late: int) -> Batches:
         if self.context is None or not self.context.changelogs:
             return
         context = TaskContext.get()
         assert context is not None
-        packed = list(pack_changes(self.number, context.partitionId(), changes))
+        packed = list(pack_changes(self.number, context.partitionId(), changes, late))
         if packed:
             yield self._fill_batch(len(packed), {rows.BAD: [rows.NOTE] * len(packed), rows.LETTER: packed})
 
     # ---- what comes out ----------------------------------------------------------------------------------------
 
-    def _results(self, table: pa.Table, state: TaskState) -> Batches:
+    def _results(self, table: pa.Table, state: TaskState, late: LateCount) -> Batches:
         operator = self.operator
         if not (isinstance(operator, Aggregator) and operator.how.by_columns):
-            yield from self._cut_chunks(run_rows(operator, _input_rows(table), state))
+            yield from self._cut_chunks(late.take(run_rows(operator, _input_rows(table), state)))
             return
         folding = ColumnAggregator(operator)
         last = _last_order(table)
@@ -183,7 +209,8 @@ class OperatorTask:
             orders = [last + at.to_bytes(4, "big") for at in range(told)]
             own = zip(self._own_columns, folding.results(groups), strict=True)
             yield self._fill_batch(told, {KEY: groups.keys, TIME: groups.times, rows.ORDER: orders, **dict(own)})
-        yield from self._cut_chunks((last + (told + at).to_bytes(4, "big"), row) for at, row in enumerate(beside))
+        numbered = ((last + (told + at).to_bytes(4, "big"), row) for at, row in enumerate(beside))
+        yield from self._cut_chunks(late.take(numbered))
 
     def _cut_chunks(self, made: Iterator[tuple[bytes, OutputRow]]) -> Batches:
         while chunk := list(islice(made, _CHUNK)):
@@ -192,7 +219,7 @@ class OperatorTask:
     @property
     def _own_columns(self) -> list[str]:
         """The operator's own columns."""
-        return [n for n in self.schema.names if n not in (KEY, TIME, rows.ORDER, rows.BAD, rows.LETTER, LATE)]
+        return [n for n in self.schema.names if n not in (KEY, TIME, rows.ORDER, rows.BAD, rows.LETTER)]
 
     def _batch_of(self, made: list[tuple[bytes, OutputRow]]) -> pa.RecordBatch:
         orders, found = zip(*made, strict=True)
@@ -203,7 +230,6 @@ class OperatorTask:
             whys = [late.why if late else None for late in lates]
             columns[rows.BAD] = [None if why is None else f"{LATE_ROW}: {why}" for why in whys]
             columns[rows.LETTER] = [late.row if late else None for late in lates]
-            columns[LATE] = [late.rows if late else None for late in lates]
         return self._fill_batch(len(made), columns)
 
     def _pass_letters(self, bad: pa.Table) -> pa.RecordBatch:
@@ -224,7 +250,7 @@ class OperatorTask:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _gather_rows(batches: Batches) -> pa.Table | None:
+def gather_rows(batches: Batches) -> pa.Table | None:
     found = [batch for batch in batches if batch.num_rows]
     return pa.Table.from_batches(found) if found else None
 

@@ -48,8 +48,6 @@ class OutputRow(NamedTuple):
 class Operator:
     """What a task does with each row. It is sent to Spark's workers, so it pickles and keeps nothing of its own."""
 
-    tells_late: bool = False  # some of what it makes has `late`
-
     def take(self, row: InputRow, state: TaskState) -> Iterator[OutputRow]:
         raise NotImplementedError
 

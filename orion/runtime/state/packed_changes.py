@@ -1,4 +1,5 @@
-"""Changes of state on their way from the operator that made them to the writer of their slot: many in one value."""
+"""Changes of state on their way from the operator that made them to the writer of their slot: many in one value. How
+many rows came too late for the operator goes the same way."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ class ChangelogRecords(NamedTuple):
     task: int
     places: list[bytes]
     blobs: list[bytes | None]
+    late: int = 0  # rows that came too late
 
 
-def pack_changes(operator: int, task: int, changes: list[Change]) -> Iterator[bytes]:
+def pack_changes(operator: int, task: int, changes: list[Change], late: int = 0) -> Iterator[bytes]:
     places: list[bytes] = []
     blobs: list[bytes | None] = []
     size = 0
@@ -32,8 +34,8 @@ def pack_changes(operator: int, task: int, changes: list[Change]) -> Iterator[by
         if size > _MOST_BYTES:
             yield msgpack.packb((operator, task, places, blobs))
             places, blobs, size = [], [], 0
-    if places:
-        yield msgpack.packb((operator, task, places, blobs))
+    if places or late:
+        yield msgpack.packb((operator, task, places, blobs, late))
 
 
 def unpack_changes(packed: bytes) -> ChangelogRecords:

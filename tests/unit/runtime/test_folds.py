@@ -91,7 +91,6 @@ def test_a_row_too_late_for_any_session_is_counted() -> None:
 
 
 def test_without_a_window_no_row_is_late() -> None:
-    assert not count().tells_late
     assert not late(made(count(), at("a", 100, 1)))
 
 

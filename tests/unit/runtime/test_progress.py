@@ -123,11 +123,11 @@ def test_a_topic_that_is_scanned_twice_stands_where_the_slower_scan_stands() -> 
 def test_late_rows_are_those_that_operators_tell() -> None:
     progress = Progress()
     states = [{"numRowsDroppedByWatermark": 2}]
-    observed = {"late_0": {"late": 4}, "late_1": {"late": 0}, "other": {"else": 7}}
+    observed = {"written": {"late": 4}, "other": {"late": 7}}
     progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
     progress.take(report(0, 10) | {"stateOperators": states, "observedMetrics": observed})
-    progress.take(report(1, 10) | {"observedMetrics": {"late_0": None}})
-    progress.take(report(2, 10) | {"observedMetrics": {"late_0": {"late": 1}, "late_1": {"late": 2}}})
+    progress.take(report(1, 10) | {"observedMetrics": {"written": {"late": None}}})
+    progress.take(report(2, 10) | {"observedMetrics": {"written": {"late": 3}}})
     assert progress.late == 7
 
 
