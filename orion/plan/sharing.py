@@ -1,8 +1,9 @@
 """Which statements can run as one stream: those that do the same up to where a record of their source is read.
 
-What such a stream does once for all of them is planning, reading, decoding, and a transaction for each slot. A
-statement of it takes one row at a time: so nothing it has done hangs on what a batch was, and it comes and goes between
-two batches wherever it stands.
+What such a stream does once for all of them is planning, reading, decoding, and a transaction for each slot. There are
+two kinds. Statements without state take one row at a time: so nothing they have done hangs on what a batch was, and they
+come and go wherever they stand. Statements with one keyed operator come and go between two batches. The two kinds don't
+mix: a result that needs no other rows doesn't wait for a shuffle.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from orion.plan.codec import dumps
 from orion.plan.definitions import python_calls
 from orion.plan.lanes import find_python_format
-from orion.plan.relations import Explode, Guarantee, Query, Relation, inputs, is_stateful, scans
+from orion.plan.relations import Explode, Guarantee, Query, Relation, has_own_slots, inputs, is_stateful, scans
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class SharedWork:
     def of(cls, query: Query, *settings: object) -> SharedWork:
         """`settings`: of how the query's batches are read, and when."""
         source = scans(query.relation)[0]
-        text = repr((source, query.profile, settings))
+        text = repr((source, query.profile, is_stateful(query.relation), settings))
         return cls(source.topic, hashlib.sha256(text.encode()).hexdigest())
 
 
@@ -36,10 +37,10 @@ def why_alone(query: Query) -> str | None:
     """Why a statement has a stream of its own whatever runs beside it; None: it may share one."""
     if query.guarantee is Guarantee.FAST:
         return "it runs in real-time mode"
-    if is_stateful(query.relation):
-        return "it keeps state"
     if len(scans(query.relation)) != 1:
         return "it reads several sources"
+    if is_stateful(query.relation) and not has_own_slots(query.relation):
+        return "it has several keyed operators"
     if _explodes(query.relation):
         return "it makes several rows of one"
     if query.sink.headed:

@@ -82,9 +82,11 @@ def build(relation: Relation, read: Read, spread: Spread | None = None, *, keeps
     return _built(relation, lambda source: decoded(read(source), source, unread), spread or Spread(1), keeps_late)
 
 
-def build_over(relation: Relation, records: DataFrame) -> DataFrame:
-    """A relation without keyed operators over the decoded records of its one source."""
-    return _built(relation, lambda source: records, Spread(1), keeps_late=False)
+def build_over(
+    relation: Relation, records: DataFrame, spread: Spread | None = None, *, keeps_late: bool = False
+) -> DataFrame:
+    """A relation over the decoded records of its one source."""
+    return _built(relation, lambda source: records, spread or Spread(1), keeps_late)
 
 
 def _built(relation: Relation, read: Read, tasks: Spread, keeps_late: bool) -> DataFrame:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-
 Offsets = dict[str, dict[int, int]]
 # The name of what a lane has a batch count, in Spark's reports.
 WRITTEN = "written"

@@ -21,7 +21,7 @@ from orion.plan.sources import ROWOFFSET, ROWPARTITION
 from orion.runtime import emit
 from orion.runtime.dataframe import build_over, with_origin
 from orion.runtime.lanes.exact import pack_outgoing
-from orion.runtime.lanes.shared import MEMBER
+from orion.runtime.operators.pooled import MEMBER
 from orion.runtime.scan import decoded
 
 _MADE = "__made"
@@ -50,14 +50,14 @@ def project_all(branches: Sequence[Branch], raw: DataFrame) -> DataFrame:
     first = branches[0].query
     unread = frozenset.intersection(*(unread_columns(branch.query.relation) for branch in branches))
     records = decoded(with_origin(raw), scans(first.relation)[0], unread)
-    leaf = _leaf_of(records)
+    leaf = leaf_of(records)
     made = [_made_by(branch, number, leaf) for number, branch in enumerate(branches)]
     # In a projection of its own, which Spark compiles in pieces; inside of the generator it doesn't.
     arrays = records.select(F.array(*made).alias(_MADE))
     return arrays.select(F.inline(_MADE)).where(f"{MEMBER} IS NOT NULL")
 
 
-def _leaf_of(records: DataFrame) -> DataFrame:
+def leaf_of(records: DataFrame) -> DataFrame:
     """The same columns and nothing below them, so that rules leave alone how they come about."""
     spark = records.sparkSession
     jvm: Any = spark._jvm
@@ -71,22 +71,25 @@ def _leaf_of(records: DataFrame) -> DataFrame:
 def _made_by(branch: Branch, number: int, leaf: DataFrame) -> Column:
     """What a statement makes of a record, as a struct; NULL: nothing."""
     query = branch.query
-    read = leaf.where(_is_behind(branch.starts)) if branch.starts else leaf
+    read = read_behind(leaf, branch.starts)
     frame = emit.routed(
         build_over(query.relation, read), query.sink, query.dead_letters, rekeyed=is_rekeyed(query.relation)
     )
     sent = pack_outgoing(frame)
-    condition, columns = _collapse(sent, query.id)
+    condition, columns = collapse_plan(sent, query.id)
     struct = F.struct(*columns, F.lit(number).alias(MEMBER))
     return struct if condition is None else F.when(condition, struct)
 
 
-def _is_behind(starts: Mapping[int, int]) -> str:
+def read_behind(records: DataFrame, starts: Mapping[int, int]) -> DataFrame:
+    """The records from where on a statement reads, by partition."""
+    if not starts:
+        return records
     whens = " ".join(f"WHEN {part} THEN {offset}L" for part, offset in sorted(starts.items()))
-    return f"{ROWOFFSET} >= CASE {ROWPARTITION} {whens} ELSE 0L END"
+    return records.where(f"{ROWOFFSET} >= CASE {ROWPARTITION} {whens} ELSE 0L END")
 
 
-def _collapse(frame: DataFrame, query: str) -> tuple[Column | None, list[Column]]:
+def collapse_plan(frame: DataFrame, query: str) -> tuple[Column | None, list[Column]]:
     """The frame as one condition, if it has any, and its columns, both over its leaf's."""
     jvm: Any = frame.sparkSession._jvm
     plan = frame._jdf.queryExecution().analyzed()

@@ -57,7 +57,8 @@ def test_keys_without_one_form_in_kafka_have_no_place() -> None:
 @pytest.mark.parametrize("placed", [Scalar.STRING, None])
 def test_rows_come_to_the_tasks_of_their_keys(spark: SparkSession, placed: Scalar | None) -> None:
     songs = [f"song{number}" for number in range(20)]
-    spread = Spread(4)._spread(pack_keys(spark, Scalar.STRING, songs), placed)
+    tasks = Spread(4, placed=[placed])
+    spread = tasks._spread(pack_keys(spark, Scalar.STRING, songs))
     hashed = F.expr(f"pmod(hash({KEY}), 4)").alias("hashed")
     found = spread.select(F.spark_partition_id().alias("task"), KEY, hashed).collect()
     by_hash = {bytes(row[KEY])[1:]: row.hashed for row in found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from orion import ksql
 from orion.plan.catalog import Catalog
@@ -19,7 +20,7 @@ from orion.plan.sharing import why_alone
 from orion.plan.steps import StartQuery
 from orion.runtime.dataframe import outgoing
 from orion.runtime.lanes.exact import ORIGIN, SENT, pack_outgoing
-from orion.runtime.lanes.shared import MEMBER
+from orion.runtime.operators.pooled import MEMBER
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
 from orion.runtime.simplified import simplified
 
@@ -63,16 +64,21 @@ Row = tuple[Any, ...]
 
 @pytest.fixture(scope="module")
 def records(spark: SparkSession) -> DataFrame:
-    """As Spark's Kafka source gives them."""
+    return kafka_records(spark, lambda at: at)
+
+
+def kafka_records(spark: SparkSession, time_of: Callable[[int], int]) -> DataFrame:
+    """As Spark's Kafka source gives them. `time_of`: milliseconds after the first second, by offset."""
     rows = [
-        (_bytes(key), _bytes(value), "s", at % 3, at, 0, [("h", b"1")] if at % 2 else None)
+        (_bytes(key), _bytes(value), "s", at % 3, at, 0, [("h", b"1")] if at % 2 else None, 1_000 + time_of(at))
         for at, (key, value) in enumerate(RECORDS)
     ]
     schema = (
         "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestampType INT,"
-        " headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+        " headers ARRAY<STRUCT<key: STRING, value: BINARY>>, at BIGINT"
     )
-    return spark.createDataFrame(rows, schema).selectExpr("*", "timestamp_millis(1000 + offset) AS timestamp")
+    frame = spark.createDataFrame(rows, schema).withColumn("timestamp", F.expr("timestamp_millis(at)"))
+    return frame.drop("at")
 
 
 def _bytes(value: object) -> bytes | None:

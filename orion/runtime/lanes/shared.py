@@ -21,18 +21,18 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from orion.hub import transactions
 from orion.hub.ledger import Ranges
 from orion.hub.transactions import Chunk, Permit, Slot, Written
-from orion.runtime.lanes.exact import find_slot, records_chunk
+from orion.runtime.lanes.exact import chunks, find_slot
 from orion.runtime.lanes.streams import writer
+from orion.runtime.operators.pooled import MEMBER
 from orion.runtime.progress import WRITTEN
 from orion.runtime.simplified import simplified
 from orion.runtime.workers import settled
 
-# Which of the statements a row is of.
-MEMBER = "member"
 _SLOT, _TALLIES = "slot", "tallies"
 # What a slot comes to, as text: for Spark it is one value, however many statements there are.
 _TOLD = StructType([StructField(_SLOT, IntegerType()), StructField(_TALLIES, StringType())])
-_NAMES = ("records", "letters", "errors", "example", "newest")
+_NAMES = ("records", "letters", "errors", "example", "newest", "late")
+_SUMMED = ("records", "letters", "errors", "late")
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class StreamMember:
 
 @dataclass(frozen=True)
 class SharedLane:
-    """Writes the batches of one stream. `slots`: as many as there are partitions that it reads."""
+    """Writes the batches of one stream. `slots`: as many as there are partitions that it reads, or tasks."""
 
     members: tuple[StreamMember, ...]
     slots: int
     trigger_ms: int
 
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
-        """Start writing a frame of SENT, ORIGIN and MEMBER."""
+        """Start writing a frame of SENT, of ORIGIN or rows.STATE, and of MEMBER."""
         told = simplified(frame).mapInArrow(_write_slots(self.members, checkpoint), _TOLD)
         # A text for each slot: Spark reports no lists, and sums for each statement would be hundreds of columns.
         slots = [F.max(F.when(F.col(_SLOT) == slot, F.col(_TALLIES))).alias(f"{slot}") for slot in range(self.slots)]
@@ -67,7 +67,7 @@ def read_tallies(observed: Mapping[str, Any] | None, member: int) -> dict[str, A
     for told in (observed or {}).values():
         tally = json.loads(told).get(str(member)) if told else None
         for name, value in zip(_NAMES, tally or (), strict=False):
-            if name in ("records", "letters", "errors"):
+            if name in _SUMMED:
                 found[name] = found.get(name, 0) + value
             elif value is not None:
                 found[name] = max(value, found.get(name, value))
@@ -95,7 +95,7 @@ def _write_slots(
         slots = [_slot_of(member, slot) for member in members]
         written = transactions.write_shared(slots, _cut_by_member(batches, members))
         settled()
-        tallies = {n: _tally(one, members[n].permit) for n, one in enumerate(written) if one.counts}
+        tallies = {n: _tally(one, members[n].permit) for n, one in enumerate(written) if one.counts or one.late}
         # The slot's number is told by those who have written: of an empty one there is nothing to tell.
         yield pa.RecordBatch.from_arrays(
             [pa.array([slot.number], pa.int32()), pa.array([json.dumps(tallies)], pa.string())], _TOLD.names
@@ -112,11 +112,11 @@ def _cut_by_member(batches: Iterator[pa.RecordBatch], members: Sequence[StreamMe
     for batch in batches:
         column = batch.column(MEMBER)
         for number in pc.unique(column).to_pylist():
-            chunk = records_chunk(batch.filter(pc.equal(column, number)), members[number].permit)
-            yield replace(chunk, member=number)
+            for chunk in chunks(iter((batch.filter(pc.equal(column, number)),)), members[number].permit):
+                yield replace(chunk, member=number)
 
 
 def _tally(written: Written, permit: Permit) -> list[object]:
     letters = written.counts[permit.letters]
     good = written.counts[permit.topic]
-    return [good + letters, letters, written.errors, written.example or None, written.newest or None]
+    return [good + letters, letters, written.errors, written.example or None, written.newest or None, written.late]

@@ -1,8 +1,8 @@
 """Rows that come too late for their window: counted, and kept as dead letters where the statement says so.
 
 An operator tells of them beside its results (`OutputRow.late`). Their number goes to the writer with the changes of
-state, and from there into Spark's report of the batch, where `progress` finds it. Those that are kept go on as bad records do: every filter lets them pass, and `emit` makes letters
-of them.
+state, and from there into Spark's report of the batch, where `progress` finds it. Those that are kept go on as bad
+records do: every filter lets them pass, and `emit` makes letters of them.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType, _parse_datatype_string
@@ -66,23 +66,41 @@ class Spread:
         Out come KEY, TIME, rows.ORDER, the operator's own columns (`output`: their names and Spark's types), rows.BAD
         and rows.LETTER.
         """
+        task, schema = self.add_operator(operator, output, placed)
+        return self._spread(frame).mapInArrow(task.run_batch, schema)
+
+    def add_operator(
+        self, operator: Operator, output: Mapping[str, str], placed: Scalar | None
+    ) -> tuple[OperatorTask, StructType]:
+        """The next operator as what runs in workers, and the columns of what it makes."""
         columns = {KEY: "BINARY", TIME: "BIGINT", rows.ORDER: "BINARY", **output}
         columns |= {rows.BAD: "STRING", rows.LETTER: "BINARY"}
-        schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
-        assert isinstance(schema, StructType)
+        schema = struct_of(columns)
         task = OperatorTask(operator, len(self.operators), to_arrow_schema(schema, timezone="UTC"), self.context)
         self.operators.append(operator)
         self.placed.append(placed if self.by_partitioner else None)
-        return self._spread(frame, self.placed[-1]).mapInArrow(task.run_batch, schema)
+        return task, schema
 
-    def _spread(self, frame: DataFrame, placed: Scalar | None) -> DataFrame:
+    def _spread(self, frame: DataFrame) -> DataFrame:
         if self.tasks == 1:
             # Nothing to move for rows of one partition, and nothing to wait for.
             return frame.coalesce(1) if SIDE not in frame.columns else frame.repartition(1)
+        return frame.repartitionById(self.tasks, self.task_of_row(frame.sparkSession))
+
+    def task_of_row(self, spark: SparkSession) -> Column:
+        """To which task a row goes that is on its way to the operator that came last."""
+        placed = self.placed[-1]
         if placed is None:
-            return frame.repartitionById(self.tasks, F.expr(f"pmod(hash({KEY}), {self.tasks})"))
-        hashed = kafka_hash(frame.sparkSession, F.expr(kafka_bytes(KEY, placed)))
-        return frame.repartitionById(self.tasks, F.pmod(F.coalesce(hashed, F.lit(0)), F.lit(self.tasks)))
+            return F.expr(f"pmod(hash({KEY}), {self.tasks})")
+        hashed = kafka_hash(spark, F.expr(kafka_bytes(KEY, placed)))
+        return F.pmod(F.coalesce(hashed, F.lit(0)), F.lit(self.tasks))
+
+
+def struct_of(columns: Mapping[str, str]) -> StructType:
+    """Columns by their names and Spark's types."""
+    schema = _parse_datatype_string(", ".join(f"{name} {type_}" for name, type_ in columns.items()))
+    assert isinstance(schema, StructType)
+    return schema
 
 
 def arriving(
@@ -149,16 +167,16 @@ class OperatorTask:
     context: StateContext | None
 
     def run_batch(self, batches: Batches) -> Batches:
-        if self.context is None:
-            yield from self._compute(gather_rows(batches), None)
-            return
         with collecting_no_garbage():
             yield from self.take_rows(gather_rows(batches))
 
     def take_rows(self, table: pa.Table | None) -> Batches:
         """What the operator makes of the rows that a batch has for this worker's task."""
+        if self.context is None:
+            yield from self._compute(table, None)
+            return
         context = TaskContext.get()
-        assert context is not None and self.context is not None
+        assert context is not None
         store = TaskStore(self.context, TaskId(self.number, context.partitionId(), batch_number()))
         try:
             if store.is_done:

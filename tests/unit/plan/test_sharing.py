@@ -15,6 +15,7 @@ from orion.plan.steps import StartQuery
 SOURCES = """
 CREATE STREAM s (k STRING KEY, v INT, l ARRAY<INT>) WITH (kafka_topic='s', value_format='JSON');
 CREATE STREAM t (k STRING KEY, v INT, l ARRAY<INT>) WITH (kafka_topic='t', value_format='JSON');
+CREATE TABLE u (k STRING PRIMARY KEY, v INT) WITH (kafka_topic='u', value_format='JSON');
 """
 
 
@@ -32,8 +33,13 @@ def compiled(statement: str) -> Query:
     [
         ("STREAM o AS SELECT k, v + 1 AS w FROM s WHERE v > 3", None),
         ("STREAM o AS SELECT v, k FROM s PARTITION BY v", None),
-        ("TABLE o AS SELECT k, COUNT(*) AS n FROM s GROUP BY k", "it keeps state"),
-        ("STREAM o AS SELECT a.k AS k, b.v AS v FROM s a JOIN t b WITHIN 1 HOUR ON a.k = b.k", "it keeps state"),
+        ("TABLE o AS SELECT k, COUNT(*) AS n FROM s GROUP BY k", None),
+        ("STREAM o AS SELECT DISTINCT k, v FROM s WINDOW TUMBLING (SIZE 1 HOUR)", None),
+        ("TABLE o AS SELECT v, COUNT(*) AS n FROM u GROUP BY v", "it has several keyed operators"),
+        (
+            "STREAM o AS SELECT a.k AS k, b.v AS v FROM s a JOIN t b WITHIN 1 HOUR ON a.k = b.k",
+            "it reads several sources",
+        ),
         ("STREAM o AS SELECT k, EXPLODE(l) AS each FROM s", "it makes several rows of one"),
         ("STREAM o WITH (guarantee='fast') AS SELECT k, v FROM s", "it runs in real-time mode"),
         ("STREAM o WITH (value_format='PROTOBUF_NOSR') AS SELECT k, v FROM s", "O is written in Python"),
@@ -56,11 +62,21 @@ def test_those_over_one_source_do_the_same_work() -> None:
     assert SharedWork.of(one, 300) != SharedWork.of(replace(other, profile="throughput"), 300)
 
 
+def test_those_that_keep_state_share_among_themselves() -> None:
+    plain, counting = (
+        compiled("STREAM o AS SELECT k, v FROM s"),
+        compiled("TABLE o AS SELECT k, MAX(v) FROM s GROUP BY k"),
+    )
+    distinct = compiled("STREAM o AS SELECT DISTINCT k, v FROM s WINDOW TUMBLING (SIZE 1 HOUR)")
+    assert SharedWork.of(plain, 300) != SharedWork.of(counting, 300)
+    assert SharedWork.of(distinct, 300) == SharedWork.of(counting, 300)
+
+
 def test_what_is_said_of_a_stream() -> None:
     query = compiled("STREAM o AS SELECT k, v FROM s")
     assert describe_stream(query, ["B", "A"], shares=True) == "runs in one stream with A, B"
     alone = "has a stream of its own: "
     assert describe_stream(query, [], shares=True) == f"{alone}no other statement over S runs beside it"
     assert describe_stream(query, [], shares=False) == f"{alone}engine.share_statements is off"
-    counting = compiled("TABLE o AS SELECT k, COUNT(*) AS n FROM s GROUP BY k")
-    assert describe_stream(counting, [], shares=True) == f"{alone}it keeps state"
+    fast = compiled("STREAM o WITH (guarantee='fast') AS SELECT k, v FROM s")
+    assert describe_stream(fast, [], shares=True) == f"{alone}it runs in real-time mode"
