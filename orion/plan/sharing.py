@@ -1,9 +1,9 @@
 """Which statements can run as one stream: those that do the same up to where a record of their source is read.
 
 What such a stream does once for all of them is planning, reading, decoding, and a transaction for each slot. There are
-two kinds. Statements without state take one row at a time: so nothing they have done hangs on what a batch was, and they
-come and go wherever they stand. Statements with one keyed operator come and go between two batches. The two kinds don't
-mix: a result that needs no other rows doesn't wait for a shuffle.
+two kinds. Statements without state take one row at a time: so nothing they have done hangs on what a batch was, and
+they come and go wherever they stand. Statements with one keyed operator come and go between two batches. The two kinds
+don't mix: a result that needs no other rows doesn't wait for a shuffle.
 """
 
 from __future__ import annotations

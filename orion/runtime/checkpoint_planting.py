@@ -138,6 +138,31 @@ def find_slot_positions(notes: Notes, reached: Reached, begun: Reached, topic: s
     return {topic: stands}
 
 
+class BatchUnfinished(LookupError):
+    """The job's last batch may have been written by some of its slots and not by all: it has to be done first."""
+
+
+def find_batch_end(notes: Notes, reached: Reached, begun: Reached, topic: str, slots: int) -> Offsets:
+    """Where the last batch has ended, of a job over one topic whose slots are tasks: each has rows of every partition.
+
+    Raises BatchUnfinished where it may not have, and LookupError where nothing tells.
+    """
+    last = _last_of(notes)
+    at = dict(begun.get(topic, {})) | dict(reached.get(topic, {}))
+    if last is not None:
+        if last.fast is not None or [set(source) for source in last.sources] != [{topic}]:
+            raise LookupError("which offsets the last batch read isn't known")
+        ends = {part: end for part, (_, end) in last.sources[0][topic].items()}
+        # The group is told a moment later than the slots are.
+        is_written = all(slot in notes and notes[slot].batch == last.batch for slot in range(slots))
+        if not is_written and any(at.get(part, -1) < end for part, end in ends.items()):
+            raise BatchUnfinished("whether its last batch was done isn't known")
+        at |= {part: max(end, at.get(part, 0)) for part, end in ends.items()}
+    if not at:
+        raise LookupError("how far it is isn't known")
+    return {topic: at}
+
+
 def plan_fast(notes: Notes, reached: Reached, scans: Sequence[str]) -> BatchPlan | None:
     """Where the group is; before the end of its first batch a query of the fast lane begins again."""
     if not reached and any(note.fast is not None for note in notes.values()):

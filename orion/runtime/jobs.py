@@ -29,6 +29,7 @@ from orion.runtime.headers import Seen
 from orion.runtime.kafka_source import KafkaSource
 from orion.runtime.lanes.exact import ExactLane
 from orion.runtime.lanes.fast import FastLane, find_written
+from orion.runtime.operators.spread import Spread
 from orion.runtime.pacing import StreamPace
 from orion.runtime.progress import Offsets
 from orion.runtime.query_state import QueryState, StateEdition
@@ -141,15 +142,24 @@ class QueryJob:
         settings = (around.trigger_ms, around.freshness_ms, source.most_records, source.most_ahead_ms)
         return SharedWork.of(self.query, *settings)
 
-    def join(self) -> PositionedRun:
+    def join(self) -> Candidate:
         """A run that may go on in a stream with others; raises LookupError where it has to start by itself."""
-        found = self.around.grounds.begin_shared(self.standing())
-        found.run.tolerance = Tolerance.parse(self.query.tolerance)
-        return found
+        found = self.state.find() if is_stateful(self.query.relation) else None
+        start = self.around.grounds.begin_shared(self._standing_with(found))
+        try:
+            start.run.tolerance = Tolerance.parse(self.query.tolerance)
+            permit = self._with_profile(self.around.permit(start.run, self.dead_letters, self.query.sink.topic))
+            if found is None:
+                return Candidate(self, start, permit)
+            edition = self.state.find_whole(found, permit.edition)
+            return Candidate(self, start, *self._prepare_state(start.run, permit, edition))
+        except BaseException:
+            start.run.close()
+            raise
 
-    def shared_permit(self, run: Run) -> Permit:
-        """What the workers of a shared stream need to write this query's part."""
-        return self._with_profile(self.around.permit(run, self.dead_letters, self.query.sink.topic))
+    def _standing_with(self, found: Editions | None) -> Standing:
+        """`found` has the changelogs of a query with state."""
+        return self.standing(None if found is None else self.state.most_slots(found))
 
     def standing(self, slots: int | None = None) -> Standing:
         relation = self.query.relation
@@ -171,9 +181,8 @@ class QueryJob:
         )
 
     def start(self, on_written: Callable[[Counter[str]], None], *, new: bool, accept: bool) -> Run:
-        stateful = is_stateful(self.query.relation)
-        found = self.state.find() if stateful else {}
-        standing = self.standing(self.state.most_slots(found) if stateful else None)
+        found = self.state.find() if is_stateful(self.query.relation) else None
+        standing = self._standing_with(found)
         run = self.around.begin(standing, new=new, accept=accept)
         run.tolerance = Tolerance.parse(self.query.tolerance)
         try:
@@ -181,7 +190,7 @@ class QueryJob:
                 query = self.around.schemas.bound(self.query)
                 stream: StreamingQuery | None = self._start_fast(query, self.around.source.over(run.inputs), run)
             else:
-                stream = self._start_exact(run, found if stateful else None)
+                stream = self._start_exact(run, found)
             return run if stream is None else self.around.started(run, standing, stream)
         except BaseException:
             run.close()
@@ -195,12 +204,9 @@ class QueryJob:
         forgotten = bool((found or {}).keys() - {FIRST_EDITION}) and not run.membership.has_earlier_run()
         permit = self._permit(run, query)
         edition = None if found is None else self._stand(run, permit, found, forgotten=forgotten)
+        spread = None
         if edition is not None:
-            logs = tuple(log.topic for log in edition.changelogs)
-            permit = replace(permit, changelogs=logs, edition=edition.name)
-        spread = None if edition is None else self.state.spread(edition, permit.done)
-        if spread is not None and spread.context is not None:
-            run.restore = RestoreWatch.over(self.id, spread.context)
+            permit, spread = self._prepare_state(run, permit, edition)
         read = self.around.source.over(run.inputs).reader_of(query.relation)
         frame = outgoing(query, read, self._seen(query, run), spread)
         lane = ExactLane(permit, self.around.trigger_ms)
@@ -212,6 +218,14 @@ class QueryJob:
         work = Respreading(run, self.state, spread, edition, query.tasks)
         run.stream, run.announce = work.start(), work.describe
         return None
+
+    def _prepare_state(self, run: Run, permit: Permit, edition: StateEdition) -> tuple[Permit, Spread]:
+        """What workers need to write changes of state, and how operators run over it."""
+        spread = self.state.spread(edition, permit.done)
+        if spread.context is not None:
+            run.restore = RestoreWatch.over(self.id, spread.context)
+        logs = tuple(log.topic for log in edition.changelogs)
+        return replace(permit, changelogs=logs, edition=edition.name), spread
 
     def _permit(self, run: Run, query: Query) -> Permit:
         permit = replace(self.around.permit(run, self.dead_letters, query.sink.topic), checkpoint=self.checkpoint)
@@ -265,6 +279,16 @@ class QueryJob:
 
     def learn(self, error: str) -> bool:
         return self.around.schemas.learn(error)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A query that is about to go on in a stream with others. `spread`: how its operators run, if it has any."""
+
+    job: QueryJob
+    start: PositionedRun
+    permit: Permit
+    spread: Spread | None = None
 
 
 def is_back(prepare: Callable[[], None]) -> bool:

@@ -95,6 +95,18 @@ class QueryState:
             there = create_changelogs(self.kafka, self.names(name), self.query.tasks or self._widest())
         return StateEdition(name, tuple(there[topic] for topic in self.names(name)))
 
+    def find_whole(self, found: Editions, name: str) -> StateEdition:
+        """The edition of which the slots' notes tell. Raises LookupError where it isn't whole or not the only one, or
+        is to be of another number of tasks."""
+        there = found.get(name, {})
+        missing = [topic for topic in self.names(name) if topic not in there]
+        if missing or len(found) > 1:
+            raise LookupError("its state has to be seen to first")
+        edition = StateEdition(name, tuple(there[topic] for topic in self.names(name)))
+        if self.query.tasks not in (0, edition.tasks):
+            raise LookupError("its state is to be spread over another number of tasks")
+        return edition
+
     def _choose(self, found: Editions) -> str:
         """Where nobody tells: the only one that there is. No batch runs while there are two."""
         whole = [name for name, logs in found.items() if not set(self.names(name)) - set(logs)]

@@ -30,6 +30,7 @@ from orion.runtime.restoring import RestoreWatch
 _TOLD_S = 6.0
 # Spark ends the worker of a task that it gives up on after two seconds.
 _TASKS_GONE_S = 10.0
+_BATCH_ENDS_S = 10.0
 _LAST_JOBS = 3  # of a stream: earlier ones have ended
 _FENCED = "has been fenced"
 _DRAINED = "the server is stopping: this batch is left for its next start"
@@ -186,8 +187,13 @@ class Run:
         return not self.stream.status["isTriggerActive"] or self._last_batch() > self._ends_after
 
     def _last_batch(self) -> int:
-        report = self.stream.lastProgress if self.stream is not None else None
-        return report.batchId if report is not None else -1
+        return -1 if self.stream is None else _last_batch_of(self.stream)
+
+    def end_batch(self) -> None:
+        """Have no batch begin any more, and wait for the one under way. A shared stream sees to that itself."""
+        if self.pace is not None and self.stream is not None and not self.is_shared:
+            self.pace.is_stopped = True
+            await_batch_end(self.stream)
 
     def await_tasks(self, deadline_s: float = _TASKS_GONE_S) -> None:
         """Until no task of a stream that was stopped runs any more: Spark gives up on them before they are gone."""
@@ -196,6 +202,20 @@ class Run:
 
     def close(self) -> None:
         self.membership.close()
+
+
+def await_batch_end(stream: Stream, deadline_s: float = _BATCH_ENDS_S) -> None:
+    """Until the batch under way has ended; of a stream that begins no other."""
+    until, last = time.monotonic() + deadline_s, _last_batch_of(stream)
+    while stream.isActive and stream.status["isTriggerActive"] and _last_batch_of(stream) == last:
+        if time.monotonic() > until:
+            return
+        time.sleep(0.01)
+
+
+def _last_batch_of(stream: Stream) -> int:
+    report = stream.lastProgress
+    return -1 if report is None else int(report.batchId)
 
 
 def await_tasks(spark: SparkSession, stream: str, deadline_s: float = _TASKS_GONE_S) -> None:

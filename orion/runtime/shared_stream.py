@@ -18,36 +18,28 @@ from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.hub.membership import taken_over
-from orion.hub.transactions import Intolerable, Permit
+from orion.hub.transactions import Intolerable
 from orion.plan.relations import scans
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.checkpoint_planting import BatchPlan, plant_checkpoint
 from orion.runtime.evaluation import Evaluation
-from orion.runtime.jobs import QueryJob
+from orion.runtime.jobs import Candidate
 from orion.runtime.lanes.shared import SharedLane, StreamMember, read_tallies
+from orion.runtime.operators.pooled import StatementFailed
 from orion.runtime.pacing import StreamPace
 from orion.runtime.progress import WRITTEN, Offsets
-from orion.runtime.runs import Run, await_tasks
+from orion.runtime.runs import Run, await_batch_end, await_tasks
+from orion.runtime.shared_operators import KeyedBranch, operate_all
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
-from orion.runtime.starting import PositionedRun
 
 _FOLDER = "shared-"  # where such a stream has its checkpoint: scratch, of a server that runs
 # Tasks of a batch beyond the partitions that there were at the start: until the stream is started anew for them.
 _ROOM = 4
 _SAME_S = 0.1  # for so long all statements get the same answer from Spark
-_DRAIN_S = 10.0
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A statement that is about to go on in a stream with others."""
-
-    job: QueryJob
-    start: PositionedRun
-    permit: Permit
 
 
 def start_shared(candidates: Sequence[Candidate]) -> list[Run]:
@@ -64,23 +56,38 @@ def start_shared(candidates: Sequence[Candidate]) -> list[Run]:
         Branch(query, {part: at for part, at in own.items() if at > lowest[part]})
         for query, own in zip(queries, positions, strict=True)
     ]
-    frame = project_all(branches, around.source.stream(source))
+    frame, slots = _build_frame(candidates, branches, around.source.stream(source))
     name = f"{_FOLDER}{uuid.uuid4().hex[:12]}"
     folder = around.checkpoints / name
     last = max(one.start.batch for one in candidates)
     plan = BatchPlan(last + 1, ({source.topic: {part: (at, at) for part, at in lowest.items()}},), is_done=True)
     members = tuple(StreamMember(one.permit, one.start.positions) for one in candidates)
-    lane = SharedLane(members, len(lowest) + _ROOM, around.trigger_ms)
+    lane = SharedLane(members, slots or len(lowest) + _ROOM, around.trigger_ms)
     try:
         plant_checkpoint(folder, plan, around.grounds.shuffle_partitions)
         for one in candidates:
             one.start.run.membership.commit_offsets(one.start.positions)
             one.start.run.checkpoint.leave_to_kafka()
-        shared = SharedStream(lane.start(frame, name, folder), candidates, {source.topic: lowest}, folder)
+        stream = lane.start(frame, name, folder)
+        shared = SharedStream(stream, candidates, {source.topic: lowest}, folder, has_tasks=slots is not None)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return [_let_run(one.start.run, shared, number) for number, one in enumerate(candidates)]
+
+
+def _build_frame(
+    candidates: Sequence[Candidate], branches: Sequence[Branch], raw: DataFrame
+) -> tuple[DataFrame, int | None]:
+    """What all make, and how many tasks make it; None: a slot is a partition."""
+    keyed = [
+        KeyedBranch(branch, one.spread, one.permit.group)
+        for one, branch in zip(candidates, branches, strict=True)
+        if one.spread is not None
+    ]
+    if not keyed:
+        return project_all(branches, raw), None
+    return operate_all(keyed, raw), max(one.spread.tasks for one in keyed)
 
 
 def _find_lowest(positions: Sequence[Mapping[int, int]]) -> dict[int, int]:
@@ -120,14 +127,21 @@ class SharedStream:
     """The stream itself. Spark is asked for all statements at once."""
 
     def __init__(
-        self, stream: StreamingQuery, candidates: Sequence[Candidate], positions: Offsets, folder: Path
+        self,
+        stream: StreamingQuery,
+        candidates: Sequence[Candidate],
+        positions: Offsets,
+        folder: Path,
+        *,
+        has_tasks: bool,
     ) -> None:
-        """`positions`: where it begins to read."""
+        """`positions`: where it begins to read. `has_tasks`: its slots are tasks, whatever partitions there are."""
         around = candidates[0].job.around
         self.stream, self.spark, self.folder = stream, around.source.spark, folder
         self.queries = tuple(one.job.id for one in candidates)
         self._groups = tuple(one.permit.group for one in candidates)
-        self._partitions = max(map(len, positions.values()))  # that the topic had when it started
+        # That the topic had when it started, where each is a slot.
+        self._partitions = None if has_tasks else max(map(len, positions.values()))
         self._asking, self._ending = threading.Lock(), threading.Lock()
         self.pace = (
             StreamPace(stream, self.spark, around.trigger_ms, around.freshness_ms) if around.trigger_ms else None
@@ -175,7 +189,7 @@ class SharedStream:
                 self.pace.is_stopped = True
             try:
                 with suppress(Py4JError, ConnectionError):
-                    self._drain()
+                    await_batch_end(self.stream)
                 self.stream.stop()
                 with suppress(Py4JError, ConnectionError):
                     await_tasks(self.spark, str(self.stream.runId))
@@ -205,24 +219,16 @@ class SharedStream:
             self._evaluation.adapt(int(self._last.get("numInputRows") or 0))
 
     def _has_grown(self) -> bool:
+        if self._partitions is None:
+            return False
         ends = [source.get("endOffset") for source in (self._last or {}).get("sources", [])]
         return any(len(parts) > self._partitions for end in ends if isinstance(end, dict) for parts in end.values())
-
-    def _drain(self) -> None:
-        until, last = time.monotonic() + _DRAIN_S, self._batch()
-        while self.stream.isActive and self.stream.status["isTriggerActive"] and self._batch() == last:
-            if time.monotonic() > until:
-                return
-            time.sleep(0.01)
-
-    def _batch(self) -> int:
-        last = self.stream.lastProgress
-        return -1 if last is None else last.batchId
 
 
 def _names(text: str, group: str) -> bool:
     """Whether an error's text is of one statement alone."""
-    return Intolerable.mark_of(group) + ":" in text or taken_over(group).message in text
+    marks = (f"{Intolerable.mark_of(group)}:", f"{StatementFailed.mark_of(group)}:", taken_over(group).message)
+    return any(mark in text for mark in marks)
 
 
 @dataclass(frozen=True)

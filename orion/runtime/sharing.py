@@ -18,9 +18,9 @@ import structlog
 
 from orion.plan.sharing import SharedWork
 from orion.runtime.gate import StartGate
-from orion.runtime.jobs import QueryJob
+from orion.runtime.jobs import Candidate, QueryJob
 from orion.runtime.shared_projection import NotShareable
-from orion.runtime.shared_stream import Candidate, start_shared
+from orion.runtime.shared_stream import start_shared
 from orion.runtime.states import State
 from orion.runtime.supervised import Supervised
 
@@ -140,13 +140,8 @@ def _start_as_one(entries: Sequence[Supervised]) -> None:
 def _join(entry: Supervised) -> Candidate | Exception:
     assert isinstance(entry.job, QueryJob)
     try:
-        start = entry.job.join()
+        return entry.job.join()
     except Exception as error:
-        return error
-    try:
-        return Candidate(entry.job, start, entry.job.shared_permit(start.run))
-    except Exception as error:
-        start.run.close()
         return error
 
 

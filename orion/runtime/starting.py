@@ -29,6 +29,7 @@ from orion.runtime.checkpoint_planting import (
     Notes,
     Reached,
     Replan,
+    find_batch_end,
     find_slot_positions,
     plan_anew,
     plant_checkpoint,
@@ -99,8 +100,9 @@ class Grounds:
         return run
 
     def begin_shared(self, standing: Standing) -> PositionedRun:
-        """A run that may go on in a stream with others. Each slot of the job is a partition of its one topic: it stands
-        where that slot has written last, whatever batches there were. Raises LookupError where that isn't known."""
+        """A run that may go on in a stream with others. Where each slot of the job is a partition of its one topic, it
+        stands where that slot has written last, whatever batches there were; where slots are tasks, at the end of a
+        batch. Raises LookupError where that isn't known."""
         run, seen = self._join(standing)
         try:
             run.membership.credentials()  # what runs elsewhere writes no more, so that the notes are the last
@@ -108,7 +110,11 @@ class Grounds:
             reached = run.membership.read_offsets(_partitions(seen))
             # One that has done a batch, and of which Kafka tells nothing, isn't at its beginning.
             begun = run.checkpoint.begun_at if run.checkpoint.last_planned is None else {}
-            positions = find_slot_positions(notes, reached, begun, standing.topics[0])
+            topic = standing.topics[0]
+            if standing.stateful:
+                positions = find_batch_end(notes, reached, begun, topic, standing.slots or 1)
+            else:
+                positions = find_slot_positions(notes, reached, begun, topic)
             identity = run.checkpoint.identity
             known = noted(standing.topics, seen.topics) if identity is None else identity.topics
             if any(topic.skipped for topic in known):

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.errors import Conflict, ExternalError
 from orion.plan.sharing import SharedWork
+from orion.runtime.checkpoint_planting import BatchUnfinished
 from orion.runtime.failures import WORKER_GONE, Cause, Failure, FailureHistory, cause_of
 from orion.runtime.gate import StartGate
 from orion.runtime.progress import Offsets, Progress
@@ -31,6 +32,7 @@ _HEALTHY_S = 60.0  # a query that ran this long starts its back-off anew
 _ENDLESS_PROOF_S = 10.0  # a run without ends of batches has shown by then that it can read and write
 # How long a job has a stream of its own after it has failed, or has brought one down that it shared.
 _FIRST_ALONE_S, _LONGEST_ALONE_S = 60.0, 3600.0
+_FINISHES_S = 5.0  # and so long to do the batch that was under way
 _RESTORING = (State.STARTING, State.RUNNING, State.RESTARTING)  # that is shown for these while tasks read their state
 _SHOWN_EVERY_S = 1.0
 _LOOKED_AT_EVERY_S = 1.0  # of one that has nothing to do
@@ -116,8 +118,10 @@ class Supervised:
         return self.progress.reported and lag is not None and lag <= max(_SMALL_LAG, _LAG_S * rate)
 
     def leave_stream(self) -> None:
-        """End the run, to go on in another stream at once."""
+        """End the run between two batches, to go on in another stream at once."""
         if self.run is not None:
+            with suppress(Py4JError, ConnectionError):
+                self.run.end_batch()
             self._end(self.run)
 
     def adopt_run(self, run: Run, positions: Offsets) -> None:
@@ -133,7 +137,10 @@ class Supervised:
 
     def refuse_join(self, error: Exception) -> None:
         """What kept it from joining others: its own affair, or a reason to start by itself."""
-        self.stay_alone()
+        if isinstance(error, BatchUnfinished):
+            self._alone_until = time.monotonic() + _FINISHES_S
+        else:
+            self.stay_alone()
         match error:
             case Conflict():
                 self._broken(error)

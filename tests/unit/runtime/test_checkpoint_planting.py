@@ -13,6 +13,8 @@ from orion.hub.ledger import FastEnd, LedgerNote, narrow_ranges, parse_note
 from orion.runtime.checkpoint import Checkpoint
 from orion.runtime.checkpoint_planting import (
     BatchPlan,
+    BatchUnfinished,
+    find_batch_end,
     find_slot_positions,
     plan_anew,
     plan_at_group,
@@ -155,3 +157,40 @@ def test_a_job_that_has_done_nothing_stands_where_it_began() -> None:
 def test_where_that_is_not_told_it_is_not_guessed(notes: dict[int, LedgerNote]) -> None:
     with pytest.raises(LookupError):
         find_slot_positions(notes, {}, {}, "in")
+
+
+# ---- jobs whose slots are tasks ----------------------------------------------------------------------------------
+
+
+def test_a_batch_that_all_tasks_have_noted_has_ended() -> None:
+    """The group may know of it a moment later."""
+    notes = {0: NOTE, 1: NOTE}
+    for reached in ({}, BEHIND, AT):
+        assert find_batch_end(notes, reached, {}, "t", 2) == AT
+    assert find_batch_end(notes, PAST, {}, "t", 2) == PAST
+
+
+def test_so_has_one_that_the_group_is_behind() -> None:
+    """Tasks that have nothing to write note nothing."""
+    assert find_batch_end({1: NOTE}, AT, {}, "t", 2) == AT
+    assert find_batch_end({0: LedgerNote(6), 1: NOTE}, PAST, {}, "t", 2) == PAST
+
+
+@pytest.mark.parametrize("reached", [{}, BEHIND, {"t": {0: 9}}])
+def test_one_that_a_task_may_not_have_written_is_to_be_done_first(reached: Mapping[str, Mapping[int, int]]) -> None:
+    for notes in ({1: NOTE}, {0: LedgerNote(6, RANGES), 1: NOTE}):
+        with pytest.raises(BatchUnfinished):
+            find_batch_end(notes, reached, {}, "t", 2)
+
+
+def test_without_a_batch_it_stands_where_it_began() -> None:
+    assert find_batch_end({}, {}, {"t": {0: 3}}, "t", 2) == {"t": {0: 3}}
+    assert find_batch_end({}, {"t": {0: 5}}, {"t": {0: 3, 1: 0}}, "t", 2) == {"t": {0: 5, 1: 0}}
+
+
+@pytest.mark.parametrize("note", [LedgerNote(7), replace(NOTE, fast=FastEnd(12, 3)), replace(NOTE, sources=RANGES * 2)])
+def test_what_a_batch_read_must_be_known(note: LedgerNote) -> None:
+    with pytest.raises(LookupError):
+        find_batch_end({0: note, 1: note}, AT, {}, "t", 2)
+    with pytest.raises(LookupError, match="isn't known"):
+        find_batch_end({}, {}, {}, "t", 2)
