@@ -1,6 +1,8 @@
 """What a dead letter tells, as one run of bytes: so it passes by operators, which let only their results through.
 
-A frame behind an operator carries rows.BAD and rows.LETTER: a row that has a reason is none of the result's.
+A frame behind an operator carries rows.BAD and rows.LETTER: a row that has a reason is none of the result's. The bytes
+are JSON: hardly any row has them, and reading it costs Spark nothing where there are none. For Avro each task would
+load Hadoop's settings anew, for every column that is made of them.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from orion.plan.sources import ROWOFFSET, ROWPARTITION, ROWTIME
-from orion.runtime import packing, rows
+from orion.runtime import rows
 from orion.schema import Array, Field, Scalar, SqlType, Struct, literal, quote, spark_type
 
 PARTITION, OFFSET = "__partition", "__offset"
@@ -51,20 +53,20 @@ def letter_of_row(frame: DataFrame) -> str:
 def _pack_letter(frame: DataFrame, known: dict[str, str]) -> str:
     there = {name: name for name in _TOLD if name in frame.columns} | known
     unknown = {n: _UNKNOWN.get(n, f"CAST(NULL AS {spark_type(t)})") for n, t in _TOLD.items()}
-    return packing.pack([((unknown | there)[name], type_) for name, type_ in _TOLD.items()])
+    fields = ", ".join(f"'c{at}', {(unknown | there)[name]}" for at, name in enumerate(_TOLD))
+    return f"CAST(to_json(named_struct({fields})) AS BINARY)"
 
 
 def with_letters_read(frame: DataFrame) -> DataFrame:
     """A frame behind an operator with what its letters tell in columns: as its records had it, PARTITION and OFFSET."""
     others = [quote(c) for c in frame.columns if c != rows.LETTER]
     read = frame.selectExpr(*others, rows.LETTER, f"{_unpack_letter()} AS __told")
-    told = [
-        f"{packing.column('__told', at, type_)} AS {_NAMES.get(name, name)}"
-        for at, (name, type_) in enumerate(_TOLD.items())
-    ]
+    told = [f"__told.c{at} AS {_NAMES.get(name, name)}" for at, name in enumerate(_TOLD)]
     return read.selectExpr(*others, rows.LETTER, *told)
 
 
 def _unpack_letter() -> str:
     # A note's bytes aren't a letter's.
-    return packing.unpacked(f"CASE WHEN {rows.BAD} <> '{rows.NOTE}' THEN {rows.LETTER} END", list(_TOLD.values()))
+    text = f"CAST(CASE WHEN {rows.BAD} <> '{rows.NOTE}' THEN {rows.LETTER} END AS STRING)"
+    schema = ", ".join(f"c{at} {spark_type(type_)}" for at, type_ in enumerate(_TOLD.values()))
+    return f"from_json({text}, '{schema}')"
