@@ -23,6 +23,7 @@ from orion.runtime.dataframe import build_over, with_origin
 from orion.runtime.lanes.exact import pack_outgoing
 from orion.runtime.operators.pooled import MEMBER
 from orion.runtime.scan import decoded
+from orion.runtime.simplified import apply_rules
 
 _MADE = "__made"
 _ROUNDS = 10
@@ -101,6 +102,7 @@ def collapse_plan(frame: DataFrame, query: str) -> tuple[Column | None, list[Col
         plan = rules.CollapseProject.apply(rules.PushDownPredicates.apply(plan), True)
         if plan.fastEquals(before):
             break
+    plan = apply_rules(jvm, plan, ("ReplaceExpressions", "NullPropagation"))
     kinds = [node.getClass().getSimpleName() for node in _nodes(plan)]
     if kinds not in (["Project", "LocalRelation"], ["Project", "Filter", "LocalRelation"]):
         raise NotShareable(query, f"its plan is {' over '.join(kinds)}")

@@ -32,7 +32,7 @@ from orion.runtime import rows
 from orion.runtime.checkpoint_planting import read_feed_offset, read_ranges
 from orion.runtime.lanes.streams import writer
 from orion.runtime.progress import WRITTEN
-from orion.runtime.simplified import simplified
+from orion.runtime.simplified import simplified, skip_optimizer_rules
 from orion.runtime.state.packed_changes import unpack_changes
 from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
@@ -60,7 +60,9 @@ class ExactLane:
     def start(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start writing a frame of rows.OUTGOING."""
         trigger = f"{self.trigger_ms} milliseconds"
-        return self._writer(frame, name, checkpoint).trigger(processingTime=trigger).start()
+        stream = self._writer(frame, name, checkpoint).trigger(processingTime=trigger).start()
+        skip_optimizer_rules(stream)
+        return stream
 
     def finish(self, frame: DataFrame, name: str, checkpoint: Path) -> StreamingQuery:
         """Start doing the batch that was planned and isn't done, and no other: the stream then ends by itself."""

@@ -25,7 +25,7 @@ from orion.runtime.lanes.exact import chunks, find_slot
 from orion.runtime.lanes.streams import writer
 from orion.runtime.operators.pooled import MEMBER
 from orion.runtime.progress import WRITTEN
-from orion.runtime.simplified import simplified
+from orion.runtime.simplified import simplified, skip_optimizer_rules
 from orion.runtime.workers import settled
 
 _SLOT, _TALLIES = "slot", "tallies"
@@ -58,7 +58,9 @@ class SharedLane:
         slots = [F.max(F.when(F.col(_SLOT) == slot, F.col(_TALLIES))).alias(f"{slot}") for slot in range(self.slots)]
         trigger = f"{self.trigger_ms} milliseconds"
         stream = writer(told.observe(WRITTEN, *slots), name, checkpoint).format("noop")
-        return stream.trigger(processingTime=trigger).start()
+        started = stream.trigger(processingTime=trigger).start()
+        skip_optimizer_rules(started, is_folded=True)
+        return started
 
 
 def read_tallies(observed: Mapping[str, Any] | None, member: int) -> dict[str, Any]:

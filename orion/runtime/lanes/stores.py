@@ -31,7 +31,7 @@ from orion.runtime import rows
 from orion.runtime.checkpoint_planting import read_ranges
 from orion.runtime.lanes.exact import TALLY, aside, chunks, counted, tally_of
 from orion.runtime.lanes.streams import writer
-from orion.runtime.simplified import simplified
+from orion.runtime.simplified import simplified, skip_optimizer_rules
 from orion.runtime.streaming_batch import batch_number
 from orion.runtime.workers import settled
 from orion.sinks.store import TIME, Refusal, Session, Slot, Store, StoreAway, Transfer
@@ -69,7 +69,9 @@ class StoresLane:
         sent = simplified(frame.selectExpr(*columns, *letters))
         tally = sent.mapInArrow(_moving(self.permit, self.store, self.task), TALLY)
         trigger = f"{self.trigger_ms} milliseconds"
-        return writer(counted(tally), name, checkpoint).format("noop").trigger(processingTime=trigger).start()
+        stream = writer(counted(tally), name, checkpoint).format("noop").trigger(processingTime=trigger).start()
+        skip_optimizer_rules(stream)
+        return stream
 
 
 Batches = Iterator[pa.RecordBatch]
