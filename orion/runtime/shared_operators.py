@@ -46,6 +46,7 @@ class _Capture(Spread):
     """Takes note of a statement's operator in place of running it. `view` gives what stands for what it makes."""
 
     view: Callable[[Mapping[str, str]], DataFrame] = field(kw_only=True)
+    read: Mapping[str, str] = field(default_factory=dict, init=False)  # columns that are worked out once a row
     given: DataFrame = field(init=False)
     task: OperatorTask = field(init=False)
     output: Mapping[str, str] = field(init=False)
@@ -57,6 +58,10 @@ class _Capture(Spread):
         self.given = frame.select("*", self.task_of_row(frame.sparkSession).alias(_TASK))
         self.output = output
         return self.view(output)
+
+    def read_once(self, made: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+        self.read = columns
+        return made if set(columns) <= set(made.columns) else super().read_once(made, columns)
 
     @property
     def own_columns(self) -> dict[str, str]:
@@ -84,6 +89,12 @@ def operate_all(branches: Sequence[KeyedBranch], raw: DataFrame) -> DataFrame:
     schema = struct_of({MEMBER: "INT", **_ALWAYS, **made.columns})
     operators = _pool_operators(branches, captures, (given, made), schema)
     operated = placed.drop(_TASK).mapInArrow(operators.run_batch, schema)
+    read = [
+        column
+        for number, capture in enumerate(captures)
+        for column in _read_results(capture, number, _view_results(leaf_of(operated), capture.output, made))
+    ]
+    operated = operated.select("*", *read)
     results = leaf_of(operated)
     finished = [_finish(keyed, number, leaf, results, made) for number, keyed in enumerate(branches)]
     chosen = F.when(F.col(MEMBER) == 0, finished[0])
@@ -153,12 +164,33 @@ def _pool_operators(
     return PooledOperators(tuple(members), to_arrow_schema(schema, timezone="UTC"))
 
 
+def _read_results(capture: _Capture, number: int, own: DataFrame) -> list[Column]:
+    """What is worked out once of each row that a statement's operator has made; `own` has these by its own names."""
+    found = []
+    for name, spark in capture.read.items():
+        _, [column] = collapse_plan(own.selectExpr(f"{spark} AS {name}"), name)
+        found.append(F.when(F.col(MEMBER) == number, column).alias(_name_read(number, name)))
+    return found
+
+
+def _name_read(number: int, name: str) -> str:
+    return f"__read_{number}{name}"
+
+
+def _view_results(operated: DataFrame, output: Mapping[str, str], pool: ColumnPool, *more: str) -> DataFrame:
+    """What a statement's operator has made, by its own names."""
+    own = (f"{pooled} AS {name}" for name, pooled in pool.place(output).items())
+    return operated.selectExpr(*_ALWAYS, *own, *more)
+
+
 def _finish(keyed: KeyedBranch, number: int, leaf: DataFrame, results: DataFrame, pool: ColumnPool) -> Column:
     """What is sent of a row that the statement's operator has made, as a struct; NULL: nothing."""
     query = keyed.branch.query
 
     def view(output: Mapping[str, str]) -> DataFrame:
-        return results.selectExpr(*_ALWAYS, *(f"{pooled} AS {own}" for own, pooled in pool.place(output).items()))
+        head = _name_read(number, "")
+        read = (f"{name} AS {name.removeprefix(head)}" for name in results.columns if name.startswith(f"{head}__"))
+        return _view_results(results, output, pool, *read)
 
     _, frame = _build(keyed, leaf, view)
     rekeyed = is_rekeyed(query.relation)

@@ -4,6 +4,7 @@ stage."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgpack
 import pytest
@@ -48,7 +49,7 @@ OVER_TABLE = (
 @pytest.fixture(scope="module")
 def records(spark: SparkSession) -> DataFrame:
     """As Spark's Kafka source gives them; some are late for windows without grace."""
-    return kafka_records(spark, lambda at: [0, 1_100, 500, 2_300, 900, 4_000, 4_100, 3_900, 9_000, 8_500][at])
+    return kafka_records(spark, lambda at: [0, 6_000, 500, 2_300, 900, 4_000, 4_100, 3_900, 9_000, 8_500][at])
 
 
 def run_alone(query: Query, records: DataFrame, tasks: int) -> list[Row]:
@@ -98,6 +99,17 @@ def test_any_of_them_with_tasks_of_their_own(records: DataFrame, chosen: list[tu
     queries, tasks = compile_all(STREAM, [statement for statement, _ in chosen]), [count for _, count in chosen]
     alone = [run_alone(query, records, count) for query, count in zip(queries, tasks, strict=True)]
     assert run_together(queries, records, tasks) == alone
+
+
+def test_late_rows_are_letters_of_the_one_that_keeps_them(records: DataFrame) -> None:
+    queries = compile_all(STREAM, [OVER_STREAM[7], OVER_STREAM[11], *OVER_STREAM[7:8]])
+    queries = [replace(query, keeps_late=at < 2) for at, query in enumerate(queries)]
+    alone = [run_alone(query, records, 1) for query in queries]
+    assert run_together(queries, records, [1] * 3) == alone
+    told = [sum(b"LATE_ROW" in str(row[3]).encode() for row in made) for made in alone]
+    assert told[0] > 0
+    assert told[1] > 0
+    assert told[2] == 0
 
 
 def test_one_that_has_read_further_gets_nothing_twice(records: DataFrame) -> None:

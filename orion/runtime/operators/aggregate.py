@@ -40,7 +40,7 @@ def apply(relation: Aggregate, frame: DataFrame, spread: Spread, *, keeps_late: 
     groups = [k.expr.type for k in relation.keys]
     # A group's key is read once, however many columns are made of it.
     group = packing.unpacked(f"CASE WHEN {rows.BAD} IS NULL THEN {KEY} END", groups)
-    folded = folded.selectExpr("*", f"{group} AS __group", f"{TIME} AS {ROWTIME}")
+    folded = spread.read_once(folded, {"__group": group}).selectExpr("*", f"{TIME} AS {ROWTIME}")
     keys = [f"{packing.column('__group', at, k.expr.type)} AS {k.name}" for at, k in enumerate(relation.keys)]
     bounds = [WINDOWSTART, WINDOWEND] if relation.window else []
     sides = [c for c in folded.columns if c.startswith((_BEFORE, _AFTER))]

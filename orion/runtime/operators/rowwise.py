@@ -69,14 +69,14 @@ class First(Operator):
 
 def settle(relation: Settle, frame: DataFrame, spread: Spread) -> DataFrame:
     made = spread.apply(_rows(frame, relation.columns, relation.keys), Visible(relation.ttl_ms), _OUT)
-    return _shaped(made, relation.columns, relation.keys)
+    return _shaped(made, relation.columns, relation.keys, spread)
 
 
 def distinct(relation: Distinct, frame: DataFrame, spread: Spread, *, keeps_late: bool = False) -> DataFrame:
     data = {"late": letters.letter_of_row(frame)} if keeps_late else {}
     given = _rows(frame, relation.columns, len(relation.columns), data)
     made = spread.apply(given, First(relation.window, keeps_late=keeps_late), _OUT)
-    return _shaped(made, relation.columns, len(relation.columns))
+    return _shaped(made, relation.columns, len(relation.columns), spread)
 
 
 def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: Mapping[str, str] | None = None) -> DataFrame:
@@ -84,21 +84,13 @@ def _rows(frame: DataFrame, columns: tuple[Named, ...], keys: int, data: Mapping
     return arriving(frame, packing.packed(every[:keys]), kept(packing.packed(every)), data=data)
 
 
-def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int) -> DataFrame:
+def _shaped(made: DataFrame, columns: tuple[Named, ...], keys: int, spread: Spread) -> DataFrame:
     """The row's columns again; of a deletion only those of the key are known."""
     types = [c.expr.type for c in columns]
-    good = f"{rows.BAD} IS NULL"
-    frame = made.selectExpr(
-        f"{packing.unpacked('__out', types)} AS __out",
-        f"{packing.unpacked(f'CASE WHEN {good} THEN {KEY} END', types[:keys])} AS __on",
-        TIME,
-        "__gone",
-        rows.ORDER,
-        rows.BAD,
-        rows.LETTER,
-    )
+    key = packing.unpacked(f"CASE WHEN {rows.BAD} IS NULL THEN {KEY} END", types[:keys])
+    frame = spread.read_once(made, {"__whole": packing.unpacked("__out", types), "__on": key})
     read = [
-        f"{packing.column('__on' if at < keys else '__out', at, t)} AS {quote(c.name)}"
+        f"{packing.column('__on' if at < keys else '__whole', at, t)} AS {quote(c.name)}"
         for at, (c, t) in enumerate(zip(columns, types, strict=True))
     ]
     told = (f"{TIME} AS {ROWTIME}", f"coalesce(__gone, FALSE) AS {rows.DELETED}", rows.ORDER, rows.BAD, rows.LETTER)

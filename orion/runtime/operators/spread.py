@@ -69,6 +69,11 @@ class Spread:
         task, schema = self.add_operator(operator, output, placed)
         return self._spread(frame).mapInArrow(task.run_batch, schema)
 
+    def read_once(self, made: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+        """What the operator that came last has made, with these columns more, each Spark SQL over what it makes. They
+        are worked out once a row, however often they are asked for."""
+        return made.selectExpr("*", *(f"{spark} AS {name}" for name, spark in columns.items()))
+
     def add_operator(
         self, operator: Operator, output: Mapping[str, str], placed: Scalar | None
     ) -> tuple[OperatorTask, StructType]:
