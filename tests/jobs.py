@@ -77,6 +77,7 @@ class FakeRun:
     idle: bool = True
     warning: str | None = None
     endless: bool = False
+    freshness_ms: int | None = None
     is_prelude: bool = False
     is_shared: bool = False
     evaluation: None = None

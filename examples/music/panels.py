@@ -60,9 +60,10 @@ def _warming(snapshot: Snapshot) -> str:
 
 
 def _oldest(snapshot: Snapshot) -> str:
-    """The freshness of the query whose results are oldest."""
-    known = [line.freshness_ms for line in snapshot.queries if line.freshness_ms is not None]
-    return _fresh(max(known) if known and len(known) == len(snapshot.queries) else None)
+    """The freshness of the query whose results are oldest, of those that have any: an alert may have none for long."""
+    telling = [line.freshness_ms for line in snapshot.queries if line.rows_out > 0]
+    known = [millis for millis in telling if millis is not None]
+    return _fresh(max(known) if known and len(known) == len(telling) else None)
 
 
 def _fresh(millis: int | None) -> str:

@@ -74,6 +74,7 @@ class Run:
     endless: bool = False  # a batch runs until its time is up, whatever there is to do: nobody waits for its end
     tolerance: Tolerance = field(default_factory=Tolerance)
     restore: RestoreWatch | None = None  # of one with state
+    freshness_ms: int | None = None  # of a lake, which Spark doesn't report: as `Progress.freshness_ms`
     evaluation: Evaluation | None = None  # of its stream, where that is its own
     pace: StreamPace | None = None  # of its stream, shared or not; None: it begins batches by itself
     _recent: Recent = field(default_factory=Recent)
@@ -103,6 +104,10 @@ class Run:
                 self.membership.leave_notes(missing)
         except Conflict as error:
             raise self.stopped_by(error) from None
+
+    def note_newest(self, time_ms: int) -> None:
+        """The newest row of a batch that can be read from now on."""
+        self.freshness_ms = max(0, time.time_ns() // 1_000_000 - time_ms)
 
     def judge(self, good: int, errors: int, example: str = "") -> None:
         """Stop at too many dead letters. They stand, and so does the rest of the batch."""

@@ -14,10 +14,11 @@ from typing import TypeGuard, cast
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.hub.transactions import Permit
-from orion.plan.sources import Source
+from orion.plan.sources import ROWTIME, Source
 from orion.plan.tolerance import Tolerance
 from orion.runtime import emit, rows
 from orion.runtime.checkpoint_planting import BatchPlan, Notes, Reached, plan_for_sink
@@ -115,7 +116,10 @@ class SinkTask(ConnectorJob):
                 # The letters first: a batch that the lake has is never looked at again.
                 tally = tallies(emit.letters(held, self.dead_letters), permit, number).collect()
                 taken = lake.write(held.where(f"{rows.BAD} IS NULL").selectExpr(*columns), number)
+                newest = held.where(f"{rows.BAD} IS NULL").agg(F.max(ROWTIME)).first()
             on_written(Counter({self.sink: taken, self.dead_letters: sum(t.letters for t in tally)}))
+            if newest is not None and newest[0] is not None:
+                run.note_newest(newest[0])
             run.judge(taken, sum(t.errors for t in tally), next((t.example for t in tally if t.example), ""))
 
         batched = writer(frame, self.id, self.checkpoint).foreachBatch(write)

@@ -406,7 +406,7 @@ class Supervised:
             progress.batches,
             self.restarts,
             run.membership.group if run else None,
-            progress.freshness_ms,
+            progress.freshness_ms if run is None or run.freshness_ms is None else run.freshness_ms,
             (run.warning or run.announce()) if run else None,
             progress.late,
             tuple(self.history.failures),

@@ -213,5 +213,7 @@ def test_a_table_in_the_lake_is_merged_by_key(orion: Orion, until: Await, tmp_pa
     until(lambda: there() == {"a": 3, "b": 2, "c": 4}, 120)
     send(orion, "sl", ("b", None), ("c", {"n": 5}))
     until(lambda: there() == {"a": 3, "c": 5}, 120)
+    # The records are of now: the lake's newest row is a few seconds old.
+    until(lambda: (next(s for s in orion.queries() if s.id == "SL_LAKE").freshness_ms or 120_000) < 120_000, 30)
     assert [one.code for one in DeadLetters(orion.kafka).read("SL_LAKE")] == ["VALUE_UNREADABLE"]
     orion.execute("DROP CONNECTOR sl_lake;")

@@ -110,6 +110,9 @@ def test_each_statement_has_its_lag_and_freshness_and_what_is_unknown_is_no_zero
     text = plain(replace(snapshot, queries=(unknown, *snapshot.queries[1:])))
     assert "lag not yet known" in text
     assert "fresh -" in text
+    # An alert that nothing has set off has no results that could be old.
+    silent = replace(unknown, rows_out=0)
+    assert "fresh 1.5 s" in plain(replace(snapshot, queries=(silent, *snapshot.queries[1:])))
 
 
 @pytest.mark.parametrize(("width", "height"), [(100, 30), (80, 24)])
