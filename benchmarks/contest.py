@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -72,16 +73,24 @@ class Contest:
 
     def _orion(self, stage: Stage, number: int) -> float:
         out = self._topic(stage, "orion", number)
+        with self.orion_runs(stage, out) as stream:
+            taken = self.await_end(stream)
+        self.check(stage.kafka, out)
+        return taken
+
+    @contextmanager
+    def orion_runs(self, stage: Stage, out: str) -> Iterator[StreamingQuery]:
+        """Orion's side, while it runs."""
         query = compiled(self.script(out))
         stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
         source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
-        job = QueryJob(query, surroundings(stage, source, out))
-        run = job.start(unheard, new=True, accept=False)
+        run = QueryJob(query, surroundings(stage, source, out)).start(unheard, new=True, accept=False)
         assert isinstance(run.stream, StreamingQuery)
-        taken = self._finished(run.stream)
-        run.close()
-        self.check(stage.kafka, out)
-        return taken
+        try:
+            yield run.stream
+        finally:
+            run.stream.stop()
+            run.close()
 
     def _by_hand(self, stage: Stage, number: int) -> float:
         out = self._topic(stage, "by-hand", number)
@@ -96,7 +105,7 @@ class Contest:
             .option("checkpointLocation", str(stage.folder / out))
             .trigger(processingTime="0 seconds")
         )
-        taken = self._finished((writer if "topic" in frame.columns else writer.option("topic", out)).start())
+        taken = self.await_end((writer if "topic" in frame.columns else writer.option("topic", out)).start())
         self.check(stage.kafka, out)
         return taken
 
@@ -106,7 +115,7 @@ class Contest:
         stage.kafka.create_topic(name, PARTITIONS)
         return name
 
-    def _finished(self, stream: StreamingQuery) -> float:
+    def await_end(self, stream: StreamingQuery) -> float:
         """Seconds from the start of a stream until it has committed a batch with the last record."""
         try:
             taken = seconds_until(lambda: self._read(stream.lastProgress) >= self.records or not stream.isActive)
