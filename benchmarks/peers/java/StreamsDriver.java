@@ -1,3 +1,5 @@
+import static org.apache.kafka.streams.CloseOptions.GroupMembershipOperation.LEAVE_GROUP;
+
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -15,6 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
@@ -78,6 +81,7 @@ public final class StreamsDriver {
 
     private static final ObjectMapper JSON =
             new ObjectMapper().configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false);
+    private static final Duration END = Duration.ofSeconds(30);
     private static final Duration MINUTE = Duration.ofMinutes(1);
     private static final long SHORTEST_MS = 5_000;
     private static final long LEAST_PLAYS = 15;
@@ -151,7 +155,10 @@ public final class StreamsDriver {
 
     private String stop(String id) {
         KafkaStreams streams = running.remove(id);
-        streams.close(Duration.ofSeconds(30));
+        // A thread that stays in the group when it goes may have the others wait for it.
+        if (!streams.close(CloseOptions.timeout(END).withGroupMembershipOperation(LEAVE_GROUP))) {
+            throw new IllegalStateException("it didn't end within 30 s: " + streams.state() + failures.get(id));
+        }
         streams.cleanUp();
         return "stopped";
     }
