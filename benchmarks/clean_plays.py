@@ -34,9 +34,7 @@ def contest(stage: Stage, records: int = RECORDS) -> Contest:
     write(stage, TOPIC, (record for record, _ in plays))
     kept = sum(good for _, good in plays)
     what = "clean plays: JSON in, filter, JSON out, dead letters"
-    return Contest(
-        "clean_plays", what, {TOPIC: records}, BATCH, _script, _by_hand, "append", has_records(kept)
-    )
+    return Contest("clean_plays", what, {TOPIC: records}, BATCH, _script, _by_hand, "append", has_records(kept))
 
 
 def _plays(records: int) -> Iterator[tuple[Outgoing, bool]]:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from benchmarks.peers import rows
+from benchmarks.peers import parts, rows
 from benchmarks.peers.driver import find_compiler
 from benchmarks.peers.flink import start_flink
 from benchmarks.peers.kafka_streams import start_kafka_streams
@@ -21,6 +21,8 @@ ROWS: dict[str, Callable[[Peers], Row]] = {
     "windowed_having": rows.make_windowed_having,
     "stream_table_join": rows.make_stream_table_join,
     "stream_stream_join": rows.make_stream_stream_join,
+    "ten_statements": parts.make_ten_statements,
+    "ten_in_one": parts.make_ten_in_one,
 }
 
 

@@ -38,7 +38,8 @@ class Driver:
     def ask(self, *words: object) -> str:
         """Say a command; its answer."""
         stdin, stdout = self.process.stdin, self.process.stdout
-        assert stdin is not None and stdout is not None
+        assert stdin is not None
+        assert stdout is not None
         stdin.write(word_command(words))
         stdin.flush()
         return read_answer(stdout.readline(), self.log)
@@ -95,7 +96,8 @@ def start_driver(
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     process.stdin.close()
     try:
         process.wait(_END_S)

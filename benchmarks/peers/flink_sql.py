@@ -68,9 +68,7 @@ def run_windowed_having(to: Writing, topic: str, out: str) -> list[str]:
 
 
 _WINDOW_KEY = "user_id || '@' || CAST(window_start AS STRING)"
-_BY_MINUTE = (
-    f"FROM TABLE(TUMBLE(TABLE plays, DESCRIPTOR(ts), {_MINUTE})) GROUP BY user_id, window_start, window_end"
-)
+_BY_MINUTE = f"FROM TABLE(TUMBLE(TABLE plays, DESCRIPTOR(ts), {_MINUTE})) GROUP BY user_id, window_start, window_end"
 
 
 def run_stream_table_join(to: Writing, out: str) -> list[str]:

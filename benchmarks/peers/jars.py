@@ -1,4 +1,4 @@
-"""The peers' jars: pinned in `jars.lock` beside this file, kept in the cache of Orion's own, fetched in the same way."""
+"""The peers' jars: pinned in `jars.lock` beside this file, kept in Orion's cache and fetched as its own are."""
 
 from __future__ import annotations
 

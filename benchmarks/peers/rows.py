@@ -16,7 +16,7 @@ from benchmarks import (
     windowed_count,
     windowed_having,
 )
-from benchmarks.contest import PARTITIONS, Contest
+from benchmarks.contest import PARTITIONS, Contest, await_records
 from benchmarks.counted_plays import FEWER, MANY, Plays
 from benchmarks.peers import flink_sql
 from benchmarks.peers.flink import Flink
@@ -71,13 +71,13 @@ def make_clean_plays(peers: Peers) -> Row:
 
 
 def make_windowed_count(peers: Peers) -> Row:
-    plays = _many(peers)
+    plays = choose_plays(peers)
     told = partial(flink_sql.run_windowed_count, topic=plays.topic)
     return _row(peers, windowed_count.contest(peers.stage, plays), "count and sum by key in 1-minute windows", told)
 
 
 def make_running_count(peers: Peers) -> Row:
-    plays = _many(peers)
+    plays = choose_plays(peers)
     told = partial(flink_sql.run_running_count, topic=plays.topic)
     return _row(peers, running_count.contest(peers.stage, plays), "count and sum by key, without a window", told)
 
@@ -99,7 +99,8 @@ def make_stream_stream_join(peers: Peers) -> Row:
     return _row(peers, contest, "stream JOIN stream within 1 minute", flink_sql.run_stream_stream_join)
 
 
-def _many(peers: Peers) -> Plays:
+def choose_plays(peers: Peers) -> Plays:
+    """Those that several rows read."""
     return Plays(MANY.topic, peers.scaled(2 * MANY.records), MANY.batch)
 
 
@@ -111,7 +112,7 @@ def _row(
     def run_orion(outs: Sequence[str]) -> float:
         begun = time.perf_counter()
         with contest.orion_runs(peers.stage, outs[0]) as stream:
-            contest.await_end(stream)
+            await_records(stream, contest.inputs)
             return time.perf_counter() - begun
 
     def run_streams(outs: Sequence[str]) -> float:
