@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Callable
 
-from benchmarks.peers import parts, rows
+from benchmarks.peers import freshness, parts, rows
 from benchmarks.peers.driver import find_compiler
 from benchmarks.peers.flink import start_flink
+from benchmarks.peers.freshness import LatencyRow, measure_latency
 from benchmarks.peers.kafka_streams import start_kafka_streams
 from benchmarks.peers.rows import Peers, Row
 from benchmarks.peers.turns import take_turns
@@ -26,6 +27,13 @@ ROWS: dict[str, Callable[[Peers], Row]] = {
 }
 
 
+LATENCY_ROWS: dict[str, Callable[[Peers], LatencyRow]] = {
+    "latency_filter": freshness.make_latency_filter,
+    "latency_count": freshness.make_latency_count,
+    "latency_fast": freshness.make_latency_fast,
+}
+
+
 def main() -> int:
     find_compiler()
     rounds, scale = int(os.environ.get("BENCH_ROUNDS", "3")), float(os.environ.get("BENCH_SCALE", "1"))
@@ -39,6 +47,9 @@ def main() -> int:
         for name in chosen:
             result = take_turns(peers, ROWS[name](peers))
             print(result.name, result.ratio, flush=True)
+        for name in [n for n in LATENCY_ROWS if not sys.argv[1:] or n in sys.argv[1:]]:
+            told = measure_latency(peers, LATENCY_ROWS[name](peers))
+            print(told.name, told.ratio, flush=True)
     return 0
 
 

@@ -111,8 +111,8 @@ def run_parts(to: Writing, topic: str, outs: Sequence[str], *, together: bool) -
 def filter_sent(to: Writing, topic: str, out: str) -> list[str]:
     return [
         _sent(to, topic),
-        _sink(to, "large", "k STRING, ID BIGINT, TWICE INT, SENT DOUBLE", "k", out),
-        "INSERT INTO large SELECT k, id, amount * 2, sent FROM orders WHERE amount >= 0",
+        _sink(to, "doubled", "k STRING, ID BIGINT, TWICE INT, SENT DOUBLE", "k", out),
+        "INSERT INTO doubled SELECT k, id, amount * 2, sent FROM orders WHERE amount >= 0",
     ]
 
 
