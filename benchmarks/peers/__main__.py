@@ -1,19 +1,22 @@
-"""Measure Orion beside its peers and print the table."""
+"""Measure Orion beside its peers, print the tables, and keep them in docs/benchmarks-peers.md where every row ran."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from benchmarks.peers import freshness, parts, rows
 from benchmarks.peers.driver import find_compiler
 from benchmarks.peers.flink import start_flink
-from benchmarks.peers.freshness import LatencyRow, measure_latency
+from benchmarks.peers.freshness import LatencyResult, LatencyRow, measure_latency
 from benchmarks.peers.kafka_streams import start_kafka_streams
+from benchmarks.peers.report import keep, write_tables
 from benchmarks.peers.rows import Peers, Row
-from benchmarks.peers.turns import take_turns
+from benchmarks.peers.turns import RowResult, take_turns
 from benchmarks.stage import staged
+from orion.errors import OrionError
 
 ROWS: dict[str, Callable[[Peers], Row]] = {
     "clean_plays": rows.make_clean_plays,
@@ -25,32 +28,60 @@ ROWS: dict[str, Callable[[Peers], Row]] = {
     "ten_statements": parts.make_ten_statements,
     "ten_in_one": parts.make_ten_in_one,
 }
-
-
 LATENCY_ROWS: dict[str, Callable[[Peers], LatencyRow]] = {
     "latency_filter": freshness.make_latency_filter,
     "latency_count": freshness.make_latency_count,
     "latency_fast": freshness.make_latency_fast,
 }
+# Runs when it is asked for by name.
+EXTRA = ("latency_fast",)
+HOW = """Measured with {rounds} rounds on {cores} cores. The load average was {before:.1f} before the run and
+{after:.1f} at its end; the run itself makes about {cores}."""
+
+
+@dataclass(frozen=True)
+class Found:
+    results: list[RowResult] = field(default_factory=list)
+    latencies: list[LatencyResult] = field(default_factory=list)
 
 
 def main() -> int:
-    find_compiler()
     rounds, scale = int(os.environ.get("BENCH_ROUNDS", "3")), float(os.environ.get("BENCH_SCALE", "1"))
-    chosen = [n for n in ROWS if not sys.argv[1:] or n in sys.argv[1:]]
+    asked, before = sys.argv[1:], os.getloadavg()[0]
+    unknown = set(asked) - set(ROWS) - set(LATENCY_ROWS)
+    if unknown:
+        print(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join((*ROWS, *LATENCY_ROWS))}")
+        return 2
+    try:
+        found = _measure(asked, rounds, scale)
+    except OrionError as error:
+        print(f"{error.code}: {error.message} {error.hint or ''}".rstrip(), file=sys.stderr)
+        return error.exit_code
+    how = HOW.format(rounds=rounds, cores=os.cpu_count(), before=before, after=os.getloadavg()[0])
+    print(write_tables(found.results, found.latencies, how))
+    if scale < 1:
+        print("With BENCH_SCALE below 1 this is a trial of the programs, and measures nothing.")
+    elif not asked:
+        keep(found.results, found.latencies, how)
+    return 0
+
+
+def _measure(asked: Sequence[str], rounds: int, scale: float) -> Found:
+    find_compiler()  # before anything is started that takes a while
+    found = Found()
     with (
         staged(rounds, lambda line: print(line, flush=True)) as stage,
         start_flink(stage) as flink,
         start_kafka_streams(stage) as streams,
     ):
         peers = Peers(stage, flink, streams, scale)
-        for name in chosen:
-            result = take_turns(peers, ROWS[name](peers))
-            print(result.name, result.ratio, flush=True)
-        for name in [n for n in LATENCY_ROWS if not sys.argv[1:] or n in sys.argv[1:]]:
-            told = measure_latency(peers, LATENCY_ROWS[name](peers))
-            print(told.name, told.ratio, flush=True)
-    return 0
+        for name, make in ROWS.items():
+            if not asked or name in asked:
+                found.results.append(take_turns(peers, make(peers)))
+        for name, make_latency in LATENCY_ROWS.items():
+            if name in asked or (not asked and name not in EXTRA):
+                found.latencies.append(measure_latency(peers, make_latency(peers)))
+    return found
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from benchmarks.peers.flink_sql import Writing
 from benchmarks.peers.kafka_streams import Job
 from benchmarks.peers.rows import ENGINES, FLINK, KAFKA_STREAMS, ORION, Peers
 
-COLD_S, MEASURED_S = 25.0, 10.0
+COLD_S, MEASURED_S = 15.0, 8.0
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from benchmarks.contest import PARTITIONS, await_records, compile_all, has_recor
 from benchmarks.counted_plays import Plays
 from benchmarks.peers import flink_sql
 from benchmarks.peers.kafka_streams import Job
-from benchmarks.peers.rows import FLINK, KAFKA_STREAMS, ORION, Peers, Row, choose_plays
+from benchmarks.peers.rows import FLINK, KAFKA_STREAMS, ORION, PARTED, Peers, Row, choose_plays
 from benchmarks.stage import Stage
 from orion.hub.kafka import Kafka
 from orion.runtime.jobs import QueryJob
@@ -31,13 +31,13 @@ PARTS = 10
 
 def make_ten_statements(peers: Peers) -> Row:
     """The peers with a job for each statement."""
-    plays = replace(choose_plays(peers), records=peers.scaled(300_000), topic="bench_parted")
+    plays = replace(choose_plays(peers), records=peers.scaled(PARTED), topic="bench_parted")
     return _row(peers, plays, "ten_statements", "ten filters with projections; peers: ten jobs", together=False)
 
 
 def make_ten_in_one(peers: Peers) -> Row:
     """The peers with one job for all of them."""
-    plays = replace(choose_plays(peers), records=peers.scaled(300_000), topic="bench_parted")
+    plays = replace(choose_plays(peers), records=peers.scaled(PARTED), topic="bench_parted")
     return _row(peers, plays, "ten_in_one", "ten filters with projections; peers: one job", together=True)
 
 
