@@ -1,9 +1,9 @@
 """Orion beside Flink SQL and Kafka Streams, on one broker and the same topics. `make bench PEERS=1` runs it.
 
-All three are warm: each runs a row twice before it is measured, in the process that it is measured in. Then they take
-turns, and each row has the medians of its rounds. What each is told and how it is set stands at the top of
-`kafka_streams.py`, `flink.py` and `flink_sql.py`; Orion is as the other benchmarks have it. All write exactly once
-unless a row says otherwise.
+All three are warm: each runs a row twice before it is measured, the first row four times, in the process that it is
+measured in. Then they take turns, and each row has the medians of its rounds. What each is told and how it is set
+stands at the top of `kafka_streams.py`, `flink.py` and `flink_sql.py`; Orion is as the other benchmarks have it. All
+write exactly once unless a row says otherwise.
 
 - The processors' seconds are those of an engine's processes (Orion: Spark's JVM and its Python workers), from before a
   job starts until it has been stopped. The broker's are not among them, and neither are those of Orion's own process,

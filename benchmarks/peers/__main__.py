@@ -14,7 +14,7 @@ from benchmarks.peers.freshness import LatencyResult, LatencyRow, measure_latenc
 from benchmarks.peers.kafka_streams import start_kafka_streams
 from benchmarks.peers.report import keep, write_tables
 from benchmarks.peers.rows import Peers, Row
-from benchmarks.peers.turns import RowResult, take_turns
+from benchmarks.peers.turns import FIRST_WARM_UP, WARM_UP, RowResult, take_turns
 from benchmarks.stage import staged
 from orion.errors import OrionError
 
@@ -52,23 +52,25 @@ def main() -> int:
     if unknown:
         print(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join((*ROWS, *LATENCY_ROWS))}")
         return 2
+    found = Found()
     try:
-        found = _measure(asked, rounds, scale)
+        _measure(found, asked, rounds, scale)
     except OrionError as error:
         print(f"{error.code}: {error.message} {error.hint or ''}".rstrip(), file=sys.stderr)
         return error.exit_code
-    how = HOW.format(rounds=rounds, cores=os.cpu_count(), before=before, after=os.getloadavg()[0])
-    print(write_tables(found.results, found.latencies, how))
-    if scale < 1:
-        print("With BENCH_SCALE below 1 this is a trial of the programs, and measures nothing.")
+    finally:  # what was measured before something went wrong isn't lost
+        how = HOW.format(rounds=rounds, cores=os.cpu_count(), before=before, after=os.getloadavg()[0])
+        if found.results or found.latencies:
+            print(write_tables(found.results, found.latencies, how))
+    if scale != 1:
+        print("With a BENCH_SCALE this is a trial of the programs, and measures nothing.")
     elif not asked:
         keep(found.results, found.latencies, how)
     return 0
 
 
-def _measure(asked: Sequence[str], rounds: int, scale: float) -> Found:
+def _measure(found: Found, asked: Sequence[str], rounds: int, scale: float) -> None:
     find_compiler()  # before anything is started that takes a while
-    found = Found()
     with (
         staged(rounds, lambda line: print(line, flush=True)) as stage,
         start_flink(stage) as flink,
@@ -77,11 +79,10 @@ def _measure(asked: Sequence[str], rounds: int, scale: float) -> Found:
         peers = Peers(stage, flink, streams, scale)
         for name, make in ROWS.items():
             if not asked or name in asked:
-                found.results.append(take_turns(peers, make(peers)))
+                found.results.append(take_turns(peers, make(peers), WARM_UP if found.results else FIRST_WARM_UP))
         for name, make_latency in LATENCY_ROWS.items():
             if name in asked or (not asked and name not in EXTRA):
                 found.latencies.append(measure_latency(peers, make_latency(peers)))
-    return found
 
 
 if __name__ == "__main__":

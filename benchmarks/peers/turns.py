@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from benchmarks.peers.rows import ENGINES, ORION, Peers, Row, make_topics
 
-WARM_UP = 2
+# The first row of all finds JVMs that have compiled nothing.
+WARM_UP, FIRST_WARM_UP = 2, 4
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,17 @@ class RowResult:
         return min(self.processor(engine) for engine in self.rounds if engine != ORION) / self.processor(ORION)
 
 
-def take_turns(peers: Peers, row: Row) -> RowResult:
+def take_turns(peers: Peers, row: Row, warm_up: int = WARM_UP) -> RowResult:
     """Each engine to warm up, then all in turn, another one first in each round."""
     peers.stage.say(f"{row.name}: warming up")
-    for number in range(WARM_UP):
+    for number in range(warm_up):
         for engine in ENGINES:
             _run(peers, row, engine, number, checked=False)
     rounds: dict[str, list[Taken]] = {engine: [] for engine in ENGINES}
     for number in range(peers.stage.rounds):
         first = number % len(ENGINES)
         for engine in (*ENGINES[first:], *ENGINES[:first]):
-            rounds[engine].append(_run(peers, row, engine, WARM_UP + number))
+            rounds[engine].append(_run(peers, row, engine, warm_up + number))
         told = ", ".join(f"{e} {t[-1].processor:.1f} CPU s a million in {t[-1].wall:.1f} s" for e, t in rounds.items())
         peers.stage.say(f"{row.name}: round {number + 1}/{peers.stage.rounds}: {told}")
     return RowResult(row.name, row.what, row.records, rounds)
