@@ -43,8 +43,8 @@ MINUTES ?= 10
 faults: setup  ## kill, freeze, fill and poison, and hold the results to what was acknowledged; SEED=n MINUTES=m
 	$(PYTHON) -m tests.faults --seed $(SEED) --minutes $(MINUTES)
 
-bench: setup  ## measure against the same work written by hand
-	$(PYTHON) -m benchmarks
+bench: setup  ## measure against the same work written by hand; PEERS=1 against Flink SQL and Kafka Streams
+	$(PYTHON) -m benchmarks$(if $(PEERS),.peers)
 
 format: setup  ## put the code into its standard form
 	.venv/bin/ruff check --fix .

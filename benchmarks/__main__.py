@@ -44,6 +44,8 @@ The jdbc sink's rows are held against each database's own way to take many rows,
 
 `python -m benchmarks NAME ...` runs some of them and only prints; `BENCH_ROUNDS=3` takes fewer rounds than five.
 
+`make bench PEERS=1` measures Orion [against Flink SQL and Kafka Streams](benchmarks-peers.md).
+
 The last column has what Spark (its JVM and its Python workers) takes of the processors' time for a million records,
 Orion's and by hand, where the two do the same work. A round is short: what the JVM compiles beside is in it.
 

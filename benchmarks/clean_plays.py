@@ -25,19 +25,22 @@ SCHEMA = (
 
 
 def measure(stage: Stage) -> Measured:
-    plays = list(_plays())
+    return contest(stage).measure(stage)
+
+
+def contest(stage: Stage, records: int = RECORDS) -> Contest:
+    """The contest over a topic that is filled here."""
+    plays = list(_plays(records))
     write(stage, TOPIC, (record for record, _ in plays))
     kept = sum(good for _, good in plays)
     what = "clean plays: JSON in, filter, JSON out, dead letters"
-    return Contest(
-        "clean_plays", what, {TOPIC: RECORDS}, BATCH, _script, _by_hand, "append", has_records(kept)
-    ).measure(stage)
+    return Contest("clean_plays", what, {TOPIC: records}, BATCH, _script, _by_hand, "append", has_records(kept))
 
 
-def _plays() -> Iterator[tuple[Outgoing, bool]]:
+def _plays(records: int) -> Iterator[tuple[Outgoing, bool]]:
     """Plays, and whether each comes through."""
     chance = random.Random(SEED)
-    for n in range(RECORDS):
+    for n in range(records):
         played, at = chance.randrange(0, 240_000), START_MS + n
         play = {
             "play_id": f"p{n}",

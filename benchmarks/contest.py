@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -72,16 +73,24 @@ class Contest:
 
     def _orion(self, stage: Stage, number: int) -> float:
         out = self._topic(stage, "orion", number)
-        query = compiled(self.script(out))
-        stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
-        source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", self.batch + _SLACK)
-        job = QueryJob(query, surroundings(stage, source, out))
-        run = job.start(unheard, new=True, accept=False)
-        assert isinstance(run.stream, StreamingQuery)
-        taken = self._finished(run.stream)
-        run.close()
+        with self.orion_runs(stage, out) as stream:
+            taken = await_records(stream, self.inputs)
         self.check(stage.kafka, out)
         return taken
+
+    @contextmanager
+    def orion_runs(self, stage: Stage, out: str) -> Iterator[StreamingQuery]:
+        """Orion's side, while it runs."""
+        query = compiled(self.script(out))
+        stage.kafka.create_topic(query.dead_letters, 1, exist_ok=True)
+        source = open_source(stage, self.batch)
+        run = QueryJob(query, surroundings(stage, source, out)).start(unheard, new=True, accept=False)
+        assert isinstance(run.stream, StreamingQuery)
+        try:
+            yield run.stream
+        finally:
+            run.stream.stop()
+            run.close()
 
     def _by_hand(self, stage: Stage, number: int) -> float:
         out = self._topic(stage, "by-hand", number)
@@ -96,7 +105,8 @@ class Contest:
             .option("checkpointLocation", str(stage.folder / out))
             .trigger(processingTime="0 seconds")
         )
-        taken = self._finished((writer if "topic" in frame.columns else writer.option("topic", out)).start())
+        stream = (writer if "topic" in frame.columns else writer.option("topic", out)).start()
+        taken = await_records(stream, self.inputs)
         self.check(stage.kafka, out)
         return taken
 
@@ -106,22 +116,26 @@ class Contest:
         stage.kafka.create_topic(name, PARTITIONS)
         return name
 
-    def _finished(self, stream: StreamingQuery) -> float:
-        """Seconds from the start of a stream until it has committed a batch with the last record."""
-        try:
-            taken = seconds_until(lambda: self._read(stream.lastProgress) >= self.records or not stream.isActive)
-        finally:
-            stream.stop()
-        if stream.exception() is not None:
-            raise RuntimeError(str(stream.exception()))
-        return taken
 
-    def _read(self, progress: StreamingQueryProgress | None) -> int:
-        """How many records finished batches have read."""
-        found = Progress()
-        if progress is not None:
-            found.take(json.loads(progress.json))
-        return sum(sum(found.offsets.get(topic, {}).values()) for topic in self.inputs)
+def await_records(stream: StreamingQuery, topics: Mapping[str, int]) -> float:
+    """Seconds from the start of a stream until it has committed a batch with the last record; it is stopped then.
+    `topics` has how many there are in each."""
+    wanted = sum(topics.values())
+    try:
+        taken = seconds_until(lambda: _count_read(stream.lastProgress, topics) >= wanted or not stream.isActive)
+    finally:
+        stream.stop()
+    if stream.exception() is not None:
+        raise RuntimeError(str(stream.exception()))
+    return taken
+
+
+def _count_read(progress: StreamingQueryProgress | None, topics: Iterable[str]) -> int:
+    """How many records finished batches have read."""
+    found = Progress()
+    if progress is not None:
+        found.take(json.loads(progress.json))
+    return sum(sum(found.offsets.get(topic, {}).values()) for topic in topics)
 
 
 def open_plain_session(spark: SparkSession) -> SparkSession:
@@ -138,20 +152,29 @@ def surroundings(stage: Stage, source: KafkaSource, name: str) -> Surroundings:
     return Surroundings(grounds, source, stage.folder / name, 0, Schemas(None))
 
 
+def open_source(stage: Stage, batch: int) -> KafkaSource:
+    return KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", batch + _SLACK)
+
+
 def unheard(_: Counter[str]) -> None:
     pass
 
 
 def compiled(script: str) -> Query:
-    """The query that a script starts."""
-    catalog, query = Catalog(), None
+    """The last query that a script starts."""
+    return compile_all(script)[-1]
+
+
+def compile_all(script: str) -> list[Query]:
+    """The queries that a script starts."""
+    catalog, queries = Catalog(), list[Query]()
     for text in ksql.split(script):
         for step in ksql.compile(text, catalog).steps:
             catalog = catalog.after(step)
-            query = step.query if isinstance(step, StartQuery) else query
-    if query is None:
+            queries += [step.query] if isinstance(step, StartQuery) else []
+    if not queries:
         raise ValueError("the script starts no query")
-    return query
+    return queries
 
 
 def write(stage: Stage, topic: str, records: Iterable[Outgoing]) -> None:

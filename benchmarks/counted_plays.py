@@ -48,6 +48,11 @@ class Plays:
         counts = Counter((user, at // WINDOW_MS) for user, at, _ in _plays(self.records))
         return sum(count >= least for count in counts.values())
 
+    def count_parts(self, parts: int) -> list[int]:
+        """How many plays there are of each remainder of their seconds."""
+        counts = Counter(json.loads(play)["seconds"] % parts for _, _, play in _plays(self.records))
+        return [counts[number] for number in range(parts)]
+
 
 MANY = Plays("bench_counted", 300_000, 75_000)
 FEWER = Plays("bench_folded", 80_000, 20_000)

@@ -12,7 +12,7 @@ import json
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -68,11 +68,11 @@ def contest(stage: Stage, name: str, what: str, orion: Side, baseline: Side, aga
             f"{name}: round {number + 1}/{stage.rounds}: orion {found['orion'][-1]}; {against} {found['baseline'][-1]}"
         )
     ratio = statistics.median(t.p50 / o.p50 for o, t in zip(found["orion"], found["baseline"], strict=True))
-    ours, theirs = _median(found["orion"]), _median(found["baseline"])
+    ours, theirs = median_of(found["orion"]), median_of(found["baseline"])
     return Measured(name, ours.p50, theirs.p50, ratio, "ms p50", f"{what}: {ours} ({against} {theirs})")
 
 
-def _median(of: list[Latencies]) -> Latencies:
+def median_of(of: Sequence[Latencies]) -> Latencies:
     return Latencies(*(statistics.median(getattr(one, part) for one in of) for part in ("p50", "p95", "p99")))
 
 
@@ -103,7 +103,7 @@ def _orion(stage: Stage, statement: str) -> Side:
 
 
 def _measure_orion(stage: Stage, statement: str, name: str, seconds: float) -> Latencies:
-    topic, out = _topics(stage, name)
+    topic, out = make_topics(stage, name)
     query = compiled(f"""
         CREATE STREAM orders (k STRING KEY, id BIGINT, amount INT, sent DOUBLE)
             WITH (kafka_topic='{topic}', value_format='JSON');
@@ -113,7 +113,7 @@ def _measure_orion(stage: Stage, statement: str, name: str, seconds: float) -> L
     source = KafkaSource(stage.spark, stage.kafka.bootstrap, "earliest", 100_000)
     run = QueryJob(query, surroundings(stage, source, out)).start(unheard, new=True, accept=False)
     try:
-        return _measured(stage.kafka, topic, out, "SENT", seconds)
+        return measure_through(stage.kafka, topic, out, "SENT", seconds)
     finally:
         if run.stream is not None:
             run.stream.stop()
@@ -121,7 +121,7 @@ def _measure_orion(stage: Stage, statement: str, name: str, seconds: float) -> L
 
 
 def _measure_by_hand(stage: Stage, name: str, seconds: float) -> Latencies:
-    topic, out = _topics(stage, name)
+    topic, out = make_topics(stage, name)
     # Orion's session has a quicker way to write checkpoints. A plain query has Spark's own.
     plain = open_plain_session(stage.spark)
     plain.conf.set("spark.sql.streaming.checkpointFileManagerClass", _SPARKS_OWN)
@@ -137,18 +137,20 @@ def _measure_by_hand(stage: Stage, name: str, seconds: float) -> Latencies:
         .start()
     )
     try:
-        return _measured(stage.kafka, topic, out, "sent", seconds)
+        return measure_through(stage.kafka, topic, out, "sent", seconds)
     finally:
         stream.stop()
 
 
-def _topics(stage: Stage, name: str) -> tuple[str, str]:
+def make_topics(stage: Stage, name: str) -> tuple[str, str]:
+    """Where a run reads and writes."""
     for topic in (f"{name}-in", f"{name}-out"):
         stage.kafka.create_topic(topic, PARTITIONS)
     return f"{name}-in", f"{name}-out"
 
 
-def _measured(kafka: Kafka, topic: str, out: str, field: str, seconds: float) -> Latencies:
+def measure_through(kafka: Kafka, topic: str, out: str, field: str, seconds: float) -> Latencies:
+    """Feed a topic, and look how old the results are when they are read; `field` has the time of writing."""
     found: list[float] = []
     stopping = threading.Event()
     with ExitStack() as stack:

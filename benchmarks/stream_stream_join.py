@@ -22,9 +22,14 @@ DELAY_MS, PAID_OF_TEN = 5_000, 9
 
 
 def measure(stage: Stage) -> Measured:
+    return contest(stage).measure(stage)
+
+
+def contest(stage: Stage, records: int = RECORDS) -> Contest:
+    """The contest over topics that are filled here."""
     chance = random.Random(7)
     # A payment comes some seconds after its order; one of ten is for something else.
-    orders = [(f"o{n}", START_MS + n) for n in range(RECORDS)]
+    orders = [(f"o{n}", START_MS + n) for n in range(records)]
     payments = sorted((at + chance.randrange(DELAY_MS), f"o{n}", n) for n, (_, at) in enumerate(orders))
     totals = (json.dumps({"total": round(chance.uniform(1, 500), 2), "at": at}) for _, at in orders)
     write(
@@ -50,13 +55,13 @@ def measure(stage: Stage) -> Measured:
     return Contest(
         "stream_stream_join",
         "stream JOIN stream within 1 minute",
-        {ORDERS: RECORDS, PAYMENTS: RECORDS},
+        {ORDERS: records, PAYMENTS: records},
         BATCH,
         _script,
         _by_hand,
         "append",
-        has_records(sum(n % 10 < PAID_OF_TEN for n in range(RECORDS))),
-    ).measure(stage)
+        has_records(sum(n % 10 < PAID_OF_TEN for n in range(records))),
+    )
 
 
 def _script(out: str) -> str:

@@ -23,6 +23,11 @@ RECORDS, BATCH, KNOWN, EVERYBODY = 60_000, 15_000, 10_000, 11_000
 
 
 def measure(stage: Stage) -> Measured:
+    return contest(stage).measure(stage)
+
+
+def contest(stage: Stage, records: int = RECORDS) -> Contest:
+    """The contest over topics that are filled here."""
     chance = random.Random(7)
     users = ({"name": f"Name {n}", "user_type": chance.choice(["basic", "gold"])} for n in range(KNOWN))
     write(
@@ -42,20 +47,20 @@ def measure(stage: Stage) -> Measured:
                 f"u{chance.randrange(EVERYBODY)}".encode(),
                 timestamp=START_MS + n,
             )
-            for n in range(RECORDS)
+            for n in range(records)
         ),
     )
     # The users are all in the first batch, and known to be read when the clicks are.
     return Contest(
         "stream_table_join",
         "stream LEFT JOIN table (by hand: stream-static)",
-        {CLICKS: RECORDS},
+        {CLICKS: records},
         BATCH,
         _script,
         _by_hand,
         "append",
-        has_records(RECORDS),
-    ).measure(stage)
+        has_records(records),
+    )
 
 
 def _script(out: str) -> str:

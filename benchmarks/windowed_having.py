@@ -6,33 +6,40 @@ condition, and its windows close once a batch. With a count that only grows, bot
 
 from __future__ import annotations
 
+from functools import partial
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from benchmarks.contest import Contest, has_keys
-from benchmarks.counted_plays import FEWER
+from benchmarks.counted_plays import FEWER, Plays
 from benchmarks.stage import Measured, Stage
 
 LEAST = 15
 
 
 def measure(stage: Stage) -> Measured:
-    FEWER.fill(stage)
+    return contest(stage).measure(stage)
+
+
+def contest(stage: Stage, plays: Plays = FEWER) -> Contest:
+    """The contest over these plays, which are filled in here."""
+    plays.fill(stage)
     what = "count by key in 1-minute windows, HAVING"
     return Contest(
         "windowed_having",
         what,
-        {FEWER.topic: FEWER.records},
-        FEWER.batch,
-        _script,
-        _by_hand,
+        {plays.topic: plays.records},
+        plays.batch,
+        partial(_script, plays=plays),
+        partial(_by_hand, plays=plays),
         "update",
-        has_keys(FEWER.busy(LEAST)),
-    ).measure(stage)
+        has_keys(plays.busy(LEAST)),
+    )
 
 
-def _script(out: str) -> str:
-    return f"""{FEWER.declared}
+def _script(out: str, plays: Plays = FEWER) -> str:
+    return f"""{plays.declared}
         CREATE TABLE counts WITH (kafka_topic='{out}') AS
             SELECT user_id, COUNT(*) AS plays FROM plays
             WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 1 MINUTE) GROUP BY user_id
@@ -40,8 +47,8 @@ def _script(out: str) -> str:
     """
 
 
-def _by_hand(stage: Stage, out: str) -> DataFrame:
-    plays = FEWER.streamed(stage).withWatermark("at", "1 minute")
-    counts = plays.groupBy("key", F.window("at", "1 minute")).agg(F.count("*").alias("PLAYS"))
+def _by_hand(stage: Stage, out: str, plays: Plays) -> DataFrame:
+    streamed = plays.streamed(stage).withWatermark("at", "1 minute")
+    counts = streamed.groupBy("key", F.window("at", "1 minute")).agg(F.count("*").alias("PLAYS"))
     busy = counts.where(f"PLAYS >= {LEAST}")
     return busy.selectExpr("concat(key, '@', window.start) AS key", "to_json(struct(PLAYS)) AS value")
