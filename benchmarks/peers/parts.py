@@ -23,8 +23,8 @@ from benchmarks.peers.kafka_streams import Job
 from benchmarks.peers.rows import FLINK, KAFKA_STREAMS, ORION, PARTED, Peers, Row, choose_plays
 from benchmarks.stage import Stage
 from orion.hub.kafka import Kafka
-from orion.runtime.jobs import QueryJob
-from orion.runtime.shared_stream import Candidate, MemberStream, start_shared
+from orion.runtime.jobs import Candidate, QueryJob
+from orion.runtime.shared_stream import MemberStream, start_shared
 
 PARTS = 10
 
@@ -96,11 +96,10 @@ def _make_jobs(stage: Stage, plays: Plays, outs: Sequence[str]) -> list[QueryJob
 def _share_stream(jobs: Sequence[QueryJob]) -> Iterator[StreamingQuery]:
     """The stream of all jobs, while it runs."""
     with ExitStack() as stack:
-        candidates = []
+        candidates = list[Candidate]()
         for job in jobs:
-            start = job.join()
-            stack.callback(start.run.close)
-            candidates.append(Candidate(job, start, job.shared_permit(start.run)))
+            candidates.append(job.join())
+            stack.callback(candidates[-1].start.run.close)
         (stream, *_) = (run.stream for run in start_shared(candidates))
         assert isinstance(stream, MemberStream)
         stack.callback(stream.stop)

@@ -15,7 +15,7 @@ from benchmarks.many_statements import Load
 from orion import ksql
 from orion.plan.catalog import Catalog
 from orion.plan.relations import Aggregate, Join, JoinKind, Query, Relation, why_row_by_row
-from orion.plan.sharing import why_alone
+from orion.plan.sharing import SharedWork, why_alone
 from orion.plan.steps import CreateConnector, StartQuery, Step
 
 SHARED = {
@@ -102,11 +102,14 @@ def test_the_shop_has_eleven_statements_and_two_sinks() -> None:
     assert sum(map(len, shop.make_shop().records.values())) == 9_000
 
 
-def test_many_statements_share_work_but_those_that_count() -> None:
+def test_many_statements_share_work_and_those_that_count_among_themselves() -> None:
     load = Load(stateless=7, keyed=2, rate=1, warm_s=0, measured_s=1)
     queries = [step.query for step in compile_all(load.script()) if isinstance(step, StartQuery)]
     assert [query.sink.topic for query in queries] == load.outputs
-    assert [why_alone(query) for query in queries] == [None] * 7 + ["it keeps state"] * 2
+    assert [why_alone(query) for query in queries] == [None] * 9
+    works = [SharedWork.of(query) for query in queries]
+    assert works == [works[0]] * 7 + [works[7]] * 2
+    assert works[0] != works[7]
 
 
 def test_a_script_without_a_query_is_refused() -> None:
