@@ -14,7 +14,6 @@ from typing import TypeGuard, cast
 
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from orion.hub.transactions import Permit
@@ -113,13 +112,16 @@ class SinkTask(ConnectorJob):
             run.admit()
             run.begin_batch(number, dict(permit.done))
             with _decoded_once(batch) as held:
+                newest, bad = held.selectExpr(
+                    f"max(if({rows.BAD} IS NULL, {ROWTIME}, NULL))", f"count({rows.BAD})"
+                ).collect()[0]
                 # The letters first: a batch that the lake has is never looked at again.
-                tally = tallies(emit.letters(held, self.dead_letters), permit, number).collect()
+                letters = emit.letters(held, self.dead_letters)
+                tally = tallies(letters, permit, number).collect() if bad else []
                 taken = lake.write(held.where(f"{rows.BAD} IS NULL").selectExpr(*columns), number)
-                newest = held.where(f"{rows.BAD} IS NULL").agg(F.max(ROWTIME)).first()
             on_written(Counter({self.sink: taken, self.dead_letters: sum(t.letters for t in tally)}))
-            if newest is not None and newest[0] is not None:
-                run.note_newest(newest[0])
+            if newest is not None:
+                run.note_newest(newest)
             run.judge(taken, sum(t.errors for t in tally), next((t.example for t in tally if t.example), ""))
 
         batched = writer(frame, self.id, self.checkpoint).foreachBatch(write)
