@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from orion.plan.prune import unread_columns
 from orion.plan.relations import Query, is_rekeyed, scans
@@ -78,29 +78,57 @@ def operate_all(branches: Sequence[KeyedBranch], raw: DataFrame) -> DataFrame:
     records = decoded(raw, scans(queries[0].relation)[0], unread)
     leaf = leaf_of(records)
     captures = [_capture_operator(keyed, leaf) for keyed in branches]
-    given, made = (
-        ColumnPool.of(capture.own_columns for capture in captures),
-        ColumnPool.of(c.output for c in captures),
+    pools = _Pools(
+        ColumnPool.of(capture.own_columns for capture in captures), ColumnPool.of(one.output for one in captures)
     )
-    structs = [_collapse_given(capture, number, given, queries[number].id) for number, capture in enumerate(captures)]
-    arrived = _inline(records, F.array(*structs))
-    tasks = max(keyed.spread.tasks for keyed in branches)
-    placed = arrived.coalesce(1) if tasks == 1 else arrived.repartitionById(tasks, F.col(_TASK))
-    schema = struct_of({MEMBER: "INT", **_ALWAYS, **made.columns})
-    operators = _pool_operators(branches, captures, (given, made), schema)
-    operated = placed.drop(_TASK).mapInArrow(operators.run_batch, schema)
+    given = [_collapse_given(one, number, pools.given, queries[number].id) for number, one in enumerate(captures)]
+    operated = _run_operators(branches, captures, pools, _inline(records, F.array(*given)))
+    own = leaf_of(operated)
     read = [
         column
-        for number, capture in enumerate(captures)
-        for column in _read_results(capture, number, _view_results(leaf_of(operated), capture.output, made))
+        for number, one in enumerate(captures)
+        for column in _read_results(one, number, _view_results(own, one.output, pools.made), queries[number].id)
     ]
-    operated = operated.select("*", *read)
-    results = leaf_of(operated)
-    finished = [_finish(keyed, number, leaf, results, made) for number, keyed in enumerate(branches)]
-    chosen = F.when(F.col(MEMBER) == 0, finished[0])
-    for number, one in enumerate(finished[1:], 1):
-        chosen = chosen.when(F.col(MEMBER) == number, one)
-    return _inline(operated, F.array(chosen))
+    opened = operated.select("*", *read)
+    results = leaf_of(opened)
+    finished = [_finish(keyed, number, leaf, results, pools.made) for number, keyed in enumerate(branches)]
+    return _inline(opened, F.array(_choose_by_member(finished)))
+
+
+class _Pools(NamedTuple):
+    """The columns that statements share: of what they give to their operators, and of what these make."""
+
+    given: ColumnPool
+    made: ColumnPool
+
+
+def _run_operators(
+    branches: Sequence[KeyedBranch], captures: Sequence[_Capture], pools: _Pools, arrived: DataFrame
+) -> DataFrame:
+    tasks = max(keyed.spread.tasks for keyed in branches)
+    placed = arrived.coalesce(1) if tasks == 1 else arrived.repartitionById(tasks, F.col(_TASK))
+    schema = struct_of({MEMBER: "INT", **_ALWAYS, **pools.made.columns})
+    always = {name: name for name in _ALWAYS}
+    members = (
+        MemberOperator(
+            capture.task,
+            keyed.group,
+            keyed.spread.tasks,
+            always | pools.given.place(capture.own_columns),
+            always | pools.made.place(capture.output),
+        )
+        for keyed, capture in zip(branches, captures, strict=True)
+    )
+    operators = PooledOperators(tuple(members), to_arrow_schema(schema, timezone="UTC"))
+    return placed.drop(_TASK).mapInArrow(operators.run_batch, schema)
+
+
+def _choose_by_member(columns: Sequence[Column]) -> Column:
+    """For a row of a statement that one's column."""
+    chosen = F.when(F.col(MEMBER) == 0, columns[0])
+    for number, column in enumerate(columns[1:], 1):
+        chosen = chosen.when(F.col(MEMBER) == number, column)
+    return chosen
 
 
 def _find_unread(query: Query) -> frozenset[str]:
@@ -144,31 +172,11 @@ def _collapse_given(capture: _Capture, number: int, pool: ColumnPool, query: str
     return F.struct(*columns) if condition is None else F.when(condition, F.struct(*columns))
 
 
-def _pool_operators(
-    branches: Sequence[KeyedBranch],
-    captures: Sequence[_Capture],
-    pools: tuple[ColumnPool, ColumnPool],
-    schema: StructType,
-) -> PooledOperators:
-    always = {name: name for name in _ALWAYS}
-    members = (
-        MemberOperator(
-            capture.task,
-            keyed.group,
-            keyed.spread.tasks,
-            always | pools[0].place(capture.own_columns),
-            always | pools[1].place(capture.output),
-        )
-        for keyed, capture in zip(branches, captures, strict=True)
-    )
-    return PooledOperators(tuple(members), to_arrow_schema(schema, timezone="UTC"))
-
-
-def _read_results(capture: _Capture, number: int, own: DataFrame) -> list[Column]:
+def _read_results(capture: _Capture, number: int, own: DataFrame, query: str) -> list[Column]:
     """What is worked out once of each row that a statement's operator has made; `own` has these by its own names."""
     found = []
     for name, spark in capture.read.items():
-        _, [column] = collapse_plan(own.selectExpr(f"{spark} AS {name}"), name)
+        _, [column] = collapse_plan(own.selectExpr(f"{spark} AS {name}"), query)
         found.append(F.when(F.col(MEMBER) == number, column).alias(_name_read(number, name)))
     return found
 
