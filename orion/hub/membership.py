@@ -40,6 +40,9 @@ _SHUT_OUT = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID)
 _REFUSED = (*_SHUT_OUT, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION)
 _SETTINGS = {
     "session.timeout.ms": 45_000,
+    # There may be hundreds of statements, each with a member: at rest their heartbeats are most of what brokers do. A
+    # run that has been shut out hears of it here only where it writes nothing.
+    "heartbeat.interval.ms": 9_000,
     # It reads nothing, so it needn't come by to show that it reads.
     "max.poll.interval.ms": 86_400_000,
     "reconnect.backoff.ms": 20,

@@ -26,7 +26,8 @@ from orion.runtime.inputs import Inputs, Watch
 from orion.runtime.pacing import StreamPace
 from orion.runtime.restoring import RestoreWatch
 
-# Longer than from one heartbeat of a member to the next: by then it has been told that another has its place.
+# How long a run that may have been shut out waits to be told. One that isn't in that time starts again, and is refused
+# there if another server has had a run since.
 _TOLD_S = 6.0
 # Spark ends the worker of a task that it gives up on after two seconds.
 _TASKS_GONE_S = 10.0
