@@ -37,6 +37,7 @@ from orion.runtime.shared_operators import KeyedBranch, operate_all
 from orion.runtime.shared_projection import Branch, NotShareable, project_all
 
 _FOLDER = "shared-"  # where such a stream has its checkpoint: scratch, of a server that runs
+_MEMBERS = "queries"  # the file there that says whose it is, a line each: for people, and for tests
 # Tasks of a batch beyond the partitions that there were at the start: until the stream is started anew for them.
 _ROOM = 4
 _SAME_S = 0.1  # for so long all statements get the same answer from Spark
@@ -65,6 +66,7 @@ def start_shared(candidates: Sequence[Candidate]) -> list[Run]:
     lane = SharedLane(members, slots or len(lowest) + _ROOM, around.trigger_ms)
     try:
         plant_checkpoint(folder, plan, around.grounds.shuffle_partitions)
+        (folder / _MEMBERS).write_text("\n".join(one.job.id for one in candidates))
         for one in candidates:
             one.start.run.membership.commit_offsets(one.start.positions)
             one.start.run.checkpoint.leave_to_kafka()

@@ -16,6 +16,7 @@ class Checkpoint:
     """The folder of one query or connector."""
 
     folder: Path
+    own: Path | None = None  # the query's own folder, where it runs in one stream with others
 
     @property
     def begun(self) -> int:
@@ -28,7 +29,7 @@ class Checkpoint:
 
     def stores(self) -> list[Path]:
         """The folders of the tasks' local stores."""
-        return sorted(file.parent for file in self.folder.glob("tasks/*/*/data.mdb"))
+        return sorted(file.parent for file in (self.own or self.folder).glob("tasks/*/*/data.mdb"))
 
     def half_written(self) -> list[str]:
         """Entries of the offset log that never got their name."""
@@ -72,9 +73,10 @@ def of_query(data: Path, query: str) -> Checkpoint:
     pattern = f"{query}-*" if query else "connector-*"
     found = sorted((data / "checkpoints").glob(pattern))
     assert len(found) == 1, f"checkpoints of {query or 'the connector'} in {data}: {found}"
-    shared = sorted((data / "checkpoints").glob("shared-*"), key=lambda folder: folder.stat().st_mtime)
+    members = sorted((data / "checkpoints").glob("shared-*/queries"), key=lambda file: file.stat().st_mtime)
+    shared = [file.parent for file in members if query in file.read_text().splitlines()]
     if shared and not (found[0] / "offsets").is_dir():
-        return Checkpoint(shared[-1])  # it runs in one stream with others
+        return Checkpoint(shared[-1], found[0])
     return Checkpoint(found[0])
 
 
