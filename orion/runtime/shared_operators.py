@@ -24,10 +24,17 @@ from orion.runtime.operators.pooled import MEMBER, ColumnPool, MemberOperator, P
 from orion.runtime.operators.spread import KEY, TIME, OperatorTask, Spread, struct_of
 from orion.runtime.operators.tasks import Operator
 from orion.runtime.scan import decoded
-from orion.runtime.shared_projection import Branch, collapse_plan, leaf_of, read_behind
+from orion.runtime.shared_projection import (
+    Branch,
+    collapse_plan,
+    collapse_to_struct,
+    inline_structs,
+    leaf_of,
+    read_behind,
+)
 from orion.schema import Scalar
 
-_MADE, _TASK = "__made", "__task"
+_TASK = "__task"
 # What every statement has of every row, on its way to an operator and from there.
 _ALWAYS = {KEY: "BINARY", TIME: "BIGINT", rows.ORDER: "BINARY", rows.BAD: "STRING", rows.LETTER: "BINARY"}
 
@@ -82,7 +89,7 @@ def operate_all(branches: Sequence[KeyedBranch], raw: DataFrame) -> DataFrame:
         ColumnPool.of(capture.own_columns for capture in captures), ColumnPool.of(one.output for one in captures)
     )
     given = [_collapse_given(one, number, pools.given, queries[number].id) for number, one in enumerate(captures)]
-    operated = _run_operators(branches, captures, pools, _inline(records, F.array(*given)))
+    operated = _run_operators(branches, captures, pools, inline_structs(records, given))
     own = leaf_of(operated)
     read = [
         column
@@ -92,7 +99,7 @@ def operate_all(branches: Sequence[KeyedBranch], raw: DataFrame) -> DataFrame:
     opened = operated.select("*", *read)
     results = leaf_of(opened)
     finished = [_finish(keyed, number, leaf, results, pools.made) for number, keyed in enumerate(branches)]
-    return _inline(opened, F.array(_choose_by_member(finished)))
+    return inline_structs(opened, [_choose_by_member(finished)])
 
 
 class _Pools(NamedTuple):
@@ -136,12 +143,6 @@ def _find_unread(query: Query) -> frozenset[str]:
     return frozenset() if query.keeps_late else unread_columns(query.relation)
 
 
-def _inline(frame: DataFrame, made: Column) -> DataFrame:
-    """What there is in an array that is made of each row."""
-    # In a projection of its own, which Spark compiles in pieces; inside of the generator it doesn't.
-    return frame.select(made.alias(_MADE)).select(F.inline(_MADE)).where(f"{MEMBER} IS NOT NULL")
-
-
 def _capture_operator(keyed: KeyedBranch, leaf: DataFrame) -> _Capture:
     def view(output: Mapping[str, str]) -> DataFrame:
         return leaf.sparkSession.createDataFrame([], struct_of(_ALWAYS | dict(output)))
@@ -168,8 +169,7 @@ def _collapse_given(capture: _Capture, number: int, pool: ColumnPool, query: str
         for name, type_ in pool.columns.items()
     )
     frame = capture.given.selectExpr(f"{number} AS {MEMBER}", _TASK, *_ALWAYS, *pooled)
-    condition, columns = collapse_plan(frame, query)
-    return F.struct(*columns) if condition is None else F.when(condition, F.struct(*columns))
+    return collapse_to_struct(frame, query)
 
 
 def _read_results(capture: _Capture, number: int, own: DataFrame, query: str) -> list[Column]:
@@ -203,6 +203,4 @@ def _finish(keyed: KeyedBranch, number: int, leaf: DataFrame, results: DataFrame
     _, frame = _build(keyed, leaf, view)
     rekeyed = is_rekeyed(query.relation)
     sent = pack_outgoing(emit.records(frame, query.sink, query.dead_letters, rekeyed=rekeyed))
-    condition, columns = collapse_plan(sent, query.id)
-    struct = F.struct(*columns, F.lit(number).alias(MEMBER))
-    return struct if condition is None else F.when(condition, struct)
+    return collapse_to_struct(sent, query.id, F.lit(number).alias(MEMBER))

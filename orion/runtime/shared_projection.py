@@ -53,8 +53,13 @@ def project_all(branches: Sequence[Branch], raw: DataFrame) -> DataFrame:
     records = decoded(with_origin(raw), scans(first.relation)[0], unread)
     leaf = leaf_of(records)
     made = [_made_by(branch, number, leaf) for number, branch in enumerate(branches)]
+    return inline_structs(records, made)
+
+
+def inline_structs(frame: DataFrame, made: Sequence[Column]) -> DataFrame:
+    """Each row as many rows as there are structs made of it; NULL: none."""
     # In a projection of its own, which Spark compiles in pieces; inside of the generator it doesn't.
-    arrays = records.select(F.array(*made).alias(_MADE))
+    arrays = frame.select(F.array(*made).alias(_MADE))
     return arrays.select(F.inline(_MADE)).where(f"{MEMBER} IS NOT NULL")
 
 
@@ -76,9 +81,13 @@ def _made_by(branch: Branch, number: int, leaf: DataFrame) -> Column:
     frame = emit.routed(
         build_over(query.relation, read), query.sink, query.dead_letters, rekeyed=is_rekeyed(query.relation)
     )
-    sent = pack_outgoing(frame)
-    condition, columns = collapse_plan(sent, query.id)
-    struct = F.struct(*columns, F.lit(number).alias(MEMBER))
+    return collapse_to_struct(pack_outgoing(frame), query.id, F.lit(number).alias(MEMBER))
+
+
+def collapse_to_struct(frame: DataFrame, query: str, *more: Column) -> Column:
+    """The frame's columns, and `more`, as a struct over its leaf's; NULL for a row that it leaves out."""
+    condition, columns = collapse_plan(frame, query)
+    struct = F.struct(*columns, *more)
     return struct if condition is None else F.when(condition, struct)
 
 
